@@ -33,7 +33,7 @@ function(fuzz_files variable)
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
 
-set(VNET_FUZZ_FLAGS -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror
+set(VNET_FUZZ_FLAGS -std=gnu11 -O1 -g -Wall -Wextra -Wshadow -Werror -Wno-unused-parameter
   -Wno-gnu-variable-sized-type-not-at-end -fno-strict-aliasing
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
   -DNIC_TEST_STEPS "-DVNET_VERSION=\"${PROJECT_VERSION}\"")

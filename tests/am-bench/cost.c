@@ -35,7 +35,6 @@ static void test_counts(void **state)
 {
 	struct am_cost table[AM_COST_STEPS];
 
-	(void)state;
 	am_cost_reset(NEVER, NULL);
 	for (int i = 0; i < 10; i++) {
 		am_cost_begin(AM_COST_POST_SEND);
@@ -62,7 +61,6 @@ static void test_nesting(void **state)
 	struct am_cost table[AM_COST_STEPS];
 	double start, all, act, post;
 
-	(void)state;
 	am_cost_reset(NEVER, NULL);
 	start = now_ns();
 	for (int i = 0; i < 20; i++) {
@@ -86,7 +84,6 @@ static void test_interrupted(void **state)
 {
 	struct am_cost table[AM_COST_STEPS];
 
-	(void)state;
 	am_cost_reset(1e5, NULL);
 	am_cost_begin(AM_COST_ACT);
 	spin(2e5);
@@ -101,7 +98,6 @@ static void test_depth(void **state)
 {
 	struct am_cost table[AM_COST_STEPS];
 
-	(void)state;
 	am_cost_reset(NEVER, NULL);
 	for (int i = 0; i < 100; i++)
 		am_cost_begin(AM_COST_ACT);
@@ -115,14 +111,12 @@ static void test_own_cost(void **state)
 {
 	double own;
 
-	(void)state;
 	am_cost_reset(NEVER, &own);
 	assert_true(own > 0 && own < 1e5);
 }
 
 static void test_names(void **state)
 {
-	(void)state;
 	for (int i = 0; i < AM_COST_STEPS; i++) {
 		enum am_cost_group group = am_cost_group_of((enum am_cost_step)i);
 

@@ -86,8 +86,6 @@ static void expect(bool ok, const char *what)
 
 static void bulk_handler(void *token, void *buf, int nbytes)
 {
-	(void)token;
-	(void)buf;
 	arrived = nbytes;
 }
 
@@ -364,7 +362,6 @@ static bool stop;
 /* Maps and unmaps memory while the other thread registers. */
 static void *unmapper(void *arg)
 {
-	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		uint8_t *memory = map();
 

@@ -15,7 +15,6 @@ static char bytes[8];
 
 static void nothing(void *token)
 {
-	(void)token;
 }
 
 /* Calls every function with these arguments; each must return `wanted`. */

@@ -20,14 +20,12 @@ static en_t peer_name;
 
 static void take(void *token, int32_t a, int32_t b)
 {
-	(void)token;
 	IS(a + b, 42);
 	taken++;
 }
 
 static void take_data(void *token, void *buf, int nbytes, int32_t seed)
 {
-	(void)token;
 	CHECK(filled(buf, (size_t)nbytes, (uint32_t)seed));
 	taken_bytes += nbytes;
 	taken++;
@@ -322,7 +320,6 @@ static void try(void *token)
 
 static void done(void *token)
 {
-	(void)token;
 	CHECK(!"this was not to be sent");
 }
 
@@ -330,8 +327,6 @@ static int errors_tried;
 
 static void try_error(int status, op_t opcode, void *argblock)
 {
-	(void)opcode;
-	(void)argblock;
 	IS(status, EBADHANDLER);
 	may_not();
 	errors_tried++;

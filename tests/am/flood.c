@@ -87,7 +87,6 @@ static void take_data(void *token, void *buf, int nbytes, int32_t from, int32_t 
 
 static void got(void *token, int32_t from, int32_t number)
 {
-	(void)token;
 	enter();
 	once(replied, from, number);
 	replies++;

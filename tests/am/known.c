@@ -76,14 +76,12 @@ static int poll_and_hold(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 
 static void ask(void *token, void *buf, int nbytes)
 {
-	(void)buf;
 	IS(nbytes, BYTES);
 	OK(AM_Reply0(token, ANSWER));
 }
 
 static void answer(void *token)
 {
-	(void)token;
 	answers++;
 }
 
@@ -101,7 +99,6 @@ static void *transfer_meanwhile(void *arg)
 {
 	bool now = false;
 
-	(void)arg;
 	transfer();
 	__atomic_store_n(&begun, true, __ATOMIC_SEQ_CST);
 	while (!now) {
@@ -124,7 +121,6 @@ static void *poll_meanwhile(void *arg)
 {
 	bool end = false;
 
-	(void)arg;
 	while (!end) {
 		OK(AM_Poll(eb));
 		am_lock(eb);

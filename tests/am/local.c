@@ -35,8 +35,6 @@ static void count(void *token)
 
 static void count_data(void *token, void *buf, int nbytes)
 {
-	(void)buf;
-	(void)nbytes;
 	count(token);
 }
 
@@ -48,7 +46,6 @@ static void answer(void *token)
 
 static void got_answer(void *token)
 {
-	(void)token;
 	answered++;
 }
 
@@ -468,7 +465,6 @@ static bool begun_again, start_at_close;
 
 static void *begin_again(void *arg)
 {
-	(void)arg;
 	__atomic_store_n(&starter_id, thread_id(), __ATOMIC_SEQ_CST);
 	OK(AM_Init());
 	__atomic_store_n(&begun_again, true, __ATOMIC_SEQ_CST);

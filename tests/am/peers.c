@@ -53,7 +53,6 @@ static void ask(void *token)
 
 static void answer(void *token)
 {
-	(void)token;
 	answers++;
 }
 

@@ -64,7 +64,6 @@ static void bye(void *token)
 
 static void sum(void *token, void *buf, int nbytes, int32_t c)
 {
-	(void)token;
 	CHECK(filled(buf, (size_t)nbytes, (uint32_t)c - 1000));
 	answers++;
 }

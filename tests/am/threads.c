@@ -38,7 +38,6 @@ static void ask(void *token, int32_t who, int32_t n)
 
 static void answer(void *token, int32_t who, int32_t n)
 {
-	(void)token;
 	enter();
 	answered++;
 	IS(n, __atomic_fetch_add(&got[who], 1, __ATOMIC_SEQ_CST));
@@ -91,7 +90,6 @@ static void *meddle(void *arg)
 	ep_t other;
 	int index;
 
-	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
 		OK(AM_AllocateEndpoint(eb, &other, &name));
 		OK(AM_SetTag(other, 77));
@@ -121,7 +119,6 @@ static void *other_bundles(void *arg)
 	ep_t other;
 	eb_t own;
 
-	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
 		OK(AM_AllocateBundle(AM_SEQ, &own));
 		for (int i = 0; i < 3; i++) {
@@ -158,7 +155,6 @@ static void returned(int status, op_t opcode, void *argblock)
 {
 	const struct am_arguments *a = argblock;
 
-	(void)opcode;
 	/* No request to the peer is returned. */
 	IS(a->index < size, false);
 	IS(status, EBADENDPOINT);

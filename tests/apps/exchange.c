@@ -24,9 +24,9 @@ static void check(int ok, const char *what)
 
 static void go_round(void)
 {
-	int i, token;
+	int token;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		if (rank == 0) {
 			token = i;
 			MPI_Send(&token, 1, MPI_INT, 1 % ranks, i, MPI_COMM_WORLD);
@@ -49,15 +49,14 @@ static void all_to_all(int words)
 {
 	uint32_t *sent = malloc((size_t)(ranks * words) * sizeof(*sent));
 	uint32_t *got = malloc((size_t)(ranks * words) * sizeof(*got));
-	int peer, i;
 
 	check(sent && got, "memory");
-	for (peer = 0; peer < ranks; peer++)
-		for (i = 0; i < words; i++)
+	for (int peer = 0; peer < ranks; peer++)
+		for (int i = 0; i < words; i++)
 			sent[peer * words + i] = word(rank, peer, i);
 	MPI_Alltoall(sent, words, MPI_UINT32_T, got, words, MPI_UINT32_T, MPI_COMM_WORLD);
-	for (peer = 0; peer < ranks; peer++)
-		for (i = 0; i < words; i++)
+	for (int peer = 0; peer < ranks; peer++)
+		for (int i = 0; i < words; i++)
 			check(got[peer * words + i] == word(peer, rank, i), "a part");
 	free(sent);
 	free(got);
@@ -82,14 +81,14 @@ static void put_and_add(void)
 
 int main(int argc, char *argv[])
 {
-	int largest, bytes;
+	int largest;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	largest = argc > 1 ? atoi(argv[1]) : 1 << 16;
 	go_round();
-	for (bytes = 4; bytes <= largest; bytes *= 16)
+	for (int bytes = 4; bytes <= largest; bytes *= 16)
 		all_to_all(bytes / 4);
 	put_and_add();
 	if (rank == 0)

@@ -188,13 +188,12 @@ static void take_over(struct attack *a)
 {
 	struct timespec now;
 	u64 life;
-	u32 i;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	life = (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
-	for (i = 0; i < 20; i++)
+	for (u32 i = 0; i < 20; i++)
 		(void)meet(a, a->peer_gid, life + i);
-	for (i = 0; i < 2000; i++) {
+	for (u32 i = 0; i < 2000; i++) {
 		u32 length = request(a, i % 2 ? VNET_WR_RDMA_READ : VNET_WR_RDMA_WRITE, i / 2);
 
 		head->dst_row = htole32((u32)random() << 16);
@@ -220,10 +219,9 @@ static void spoof(struct attack *a)
 static void exhaust(struct attack *a)
 {
 	u8 gid[16];
-	u32 i;
 
 	memcpy(gid, a->peer_gid, sizeof(gid));
-	for (i = 0; i < CLAIMS; i++) {
+	for (u32 i = 0; i < CLAIMS; i++) {
 		gid[13] = (u8)(i >> 8 | 0x40);
 		gid[14] = (u8)i;
 		if (a->member && meet(a, gid, 1000 + i))
@@ -236,9 +234,9 @@ static void exhaust(struct attack *a)
 static void privileged(struct attack *a)
 {
 	struct vnet_frame_op *op = (struct vnet_frame_op *)(head + 1);
-	u32 i, length = sizeof(*head) + sizeof(*op) + VNET_GRH_SIZE + 256;
+	u32 length = sizeof(*head) + sizeof(*op) + VNET_GRH_SIZE + 256;
 
-	for (i = 0; i < 200; i++) {
+	for (u32 i = 0; i < 200; i++) {
 		begin(VNET_FRAME_DATA, 1, 1);
 		head->payload_len = htole16(VNET_GRH_SIZE + 256);
 		*op = (struct vnet_frame_op){
@@ -258,9 +256,7 @@ static void privileged(struct attack *a)
 /* The victim must not answer with more bytes than it receives. */
 static void reflect(struct attack *a)
 {
-	u32 i;
-
-	for (i = 0; i < 500; i++) {
+	for (u32 i = 0; i < 500; i++) {
 		send_frame(a, make_hello(a->peer_gid, a, i + 1, 0, NULL), VNET_PROOF_MAC);
 		if (i % 50 == 0)
 			(void)listen_for(a, 20);
@@ -296,7 +292,6 @@ int main(int argc, char **argv)
 	static struct link_memory link;
 	static struct link_keys keys;
 	struct attack a = { .link = &link };
-	u32 i;
 
 	if (argc < 10 || sodium_init() < 0)
 		return 1;
@@ -313,7 +308,7 @@ int main(int argc, char **argv)
 	read_key(&keys, a.member ? argv[10] : NULL);
 	link_keys_set(&link, &keys);
 	be_at(&a, FIRST_ATTACKER + (u32)getpid() % 200);
-	for (i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
+	for (u32 i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
 		if (strcmp(argv[1], attacks[i].name) != 0)
 			continue;
 		attacks[i].run(&a);

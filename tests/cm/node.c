@@ -35,12 +35,10 @@ u64 clock_now(void)
 
 void log_line(const char *format, ...)
 {
-	(void)format;
 }
 
 struct file *file_find(struct daemon *daemon, u32 id)
 {
-	(void)daemon;
 	for (u32 i = 0; i < NODE_FILES; i++)
 		if (node.file[i].sock && node.file[i].id == id)
 			return &node.file[i];
@@ -56,22 +54,16 @@ void link_gid_name(const u8 *gid, char name[LINK_GID_NAME])
 /* There is no other node. */
 bool link_has_given_key(const struct link_memory *link, const union link_address *peer)
 {
-	(void)link;
-	(void)peer;
 	return false;
 }
 
 void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why)
 {
-	(void)memory;
-	(void)gid;
-	(void)why;
 }
 
 /* This port has no LID. */
 bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 {
-	(void)daemon;
 	memset(port, 0, sizeof(*port));
 	if (memcmp(gid, node_stranger, 16) == 0)
 		return false;
@@ -85,7 +77,6 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 {
 	u8 *at = buffer;
 
-	(void)flags;
 	if (node.random_calls && !--node.random_calls) {
 		errno = EAGAIN;
 		return -1;
@@ -98,13 +89,11 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 /* The machine has no addresses except the NIC's. */
 int getifaddrs(struct ifaddrs **list)
 {
-	(void)list;
 	return -1;
 }
 
 void freeifaddrs(struct ifaddrs *list)
 {
-	(void)list;
 }
 
 /* ------------------------------------------------------------- start and end */
@@ -454,14 +443,12 @@ void node_about(struct mad *mad, enum cm_attribute attribute, u32 local_id, u32 
 
 int node_begin(void **state)
 {
-	(void)state;
 	node_start();
 	return 0;
 }
 
 int node_finish(void **state)
 {
-	(void)state;
 	node_end();
 	return 0;
 }

@@ -32,7 +32,6 @@ static u8 data[256], remote_data[256];
 
 static int start(void **state)
 {
-	(void)state;
 	node_start();
 	memcpy(kernel.device.node_guid, guid, sizeof(guid));
 	for (u32 i = 0; i < sizeof(data); i++) {
@@ -44,7 +43,6 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	kernel.device.lid = 0;
 	node_end();
 	return 0;
@@ -207,28 +205,24 @@ static void expect_req(u32 transport, u32 extended)
 
 static void writes_req(void **state)
 {
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 }
 
 static void writes_req_of_uc(void **state)
 {
-	(void)state;
 	connect_all(IBV_QPT_UC);
 	expect_req(1, 0);
 }
 
 static void writes_req_of_xrc(void **state)
 {
-	(void)state;
 	connect_all(IBV_QPT_XRC_SEND);
 	expect_req(3, 1);
 }
 
 static void writes_req_on_infiniband(void **state)
 {
-	(void)state;
 	kernel.device.lid = LID;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
@@ -329,7 +323,6 @@ static u32 receive_request(void)
 
 static void reads_req(void **state)
 {
-	(void)state;
 	receive_request();
 }
 
@@ -348,7 +341,6 @@ static void reads_transport_of_req(void **state)
 	struct layout heard;
 	struct mad mad;
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(kinds) * ARRAY_SIZE(kinds); i++) {
 		u32 wanted = i % ARRAY_SIZE(kinds), asked = i / ARRAY_SIZE(kinds);
 
@@ -435,7 +427,6 @@ static void become_established_by_rtu(void)
 
 static void writes_rep_and_reads_rtu(void **state)
 {
-	(void)state;
 	become_established_by_rtu();
 }
 
@@ -510,7 +501,6 @@ static u32 become_established_by_rep(void)
 
 static void reads_rep_and_writes_rtu(void **state)
 {
-	(void)state;
 	become_established_by_rep();
 }
 
@@ -531,7 +521,6 @@ static void writes_dreq_and_reads_drep(void **state)
 	u32 id = become_established_by_rep();
 	struct layout said;
 
-	(void)state;
 	assert_int_equal(node_simple(0, RDMA_USER_CM_CMD_DISCONNECT, id), 0);
 	layout_said(&said, LAYOUT_DREQ);
 	layout_expect(&said, "transaction id", OWN_TID);
@@ -558,7 +547,6 @@ static void reads_dreq_and_writes_drep(void **state)
 	struct rdma_ucm_event_resp event;
 	u32 id = become_established_by_rep();
 
-	(void)state;
 	/* The DREQ must name the queue pair of this end. */
 	hear_dreq(TID + 1, REMOTE_QPN);
 	assert_int_equal(node_event(0, &event), -EAGAIN);
@@ -570,7 +558,6 @@ static void reads_dreq_and_writes_drep(void **state)
 
 static void writes_drep_of_no_connection(void **state)
 {
-	(void)state;
 	hear_dreq(TID, QPN);
 	expect_drep(TID);
 }
@@ -591,7 +578,6 @@ static void expect_mra(u64 tid, u32 about)
 
 static void writes_mra_of_req(void **state)
 {
-	(void)state;
 	receive_request();
 	hear_req(0x01060000 | PORT);
 	expect_mra(TID, MESSAGE_REQ);
@@ -599,7 +585,6 @@ static void writes_mra_of_req(void **state)
 
 static void writes_mra_of_rep(void **state)
 {
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 	hear_rep();
@@ -624,7 +609,6 @@ static void reads_mra(void **state)
 	struct cm_conn *conn;
 	u64 due;
 
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 	conn = only_conn();
@@ -641,7 +625,6 @@ static void reads_mra_of_rep(void **state)
 	struct cm_conn *conn;
 	u64 due;
 
-	(void)state;
 	accept_all(receive_request());
 	expect_rep();
 	conn = only_conn();
@@ -688,7 +671,6 @@ static void reject_all(u32 id, u8 reason)
 
 static void writes_rej_of_req(void **state)
 {
-	(void)state;
 	reject_all(receive_request(), 35);
 	expect_rej(&(struct rejection){ .tid = TID,
 					.remote_id = REMOTE_ID,
@@ -699,7 +681,6 @@ static void writes_rej_of_req(void **state)
 
 static void writes_rej_of_rep(void **state)
 {
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 	hear_rep();
@@ -722,7 +703,6 @@ static void writes_rej_of_timeout(void **state)
 					   .reason = 4,
 					   .names_ca = true };
 
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 	assert_int_equal(node_destroy(0, only_conn()->id->handle), 0);
@@ -731,7 +711,6 @@ static void writes_rej_of_timeout(void **state)
 
 static void writes_rej_of_no_service(void **state)
 {
-	(void)state;
 	hear_req(0x01060000 | PORT);
 	expect_rej(&(struct rejection){
 		.tid = TID, .remote_id = REMOTE_ID, .message = MESSAGE_REQ, .reason = 8 });
@@ -743,7 +722,6 @@ static void writes_rej_of_stale(void **state)
 	struct layout said;
 	struct mad mad;
 
-	(void)state;
 	become_established_by_rtu();
 	node_req(&mad, PORT, 77, REMOTE_QPN);
 	mad_put64(&mad, REQ_CA_GUID, REMOTE_GUID);
@@ -758,7 +736,6 @@ static void writes_rej_of_lid(void **state)
 {
 	struct mad mad;
 
-	(void)state;
 	kernel.device.lid = LID;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	node_req(&mad, PORT, 77, REMOTE_QPN);
@@ -776,7 +753,6 @@ static void reads_rej(void **state)
 	struct rdma_ucm_event_resp event;
 	struct layout heard;
 
-	(void)state;
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
 	layout_begin(&heard, LAYOUT_REJ, TID);
@@ -813,7 +789,6 @@ static void reads_rej_of_timeout(void **state)
 {
 	struct rdma_ucm_event_resp event;
 
-	(void)state;
 	accept_all(receive_request());
 	expect_rep();
 	hear_timeout(REMOTE_GUID + 1, REMOTE_ID);
@@ -844,7 +819,6 @@ static void writes_sidr_req(void **state)
 {
 	struct layout said;
 
-	(void)state;
 	connect_datagram();
 	layout_said(&said, LAYOUT_SIDR_REQ);
 	layout_expect(&said, "transaction id", OWN_TID);
@@ -889,7 +863,6 @@ static u32 receive_question(void)
 
 static void reads_sidr_req(void **state)
 {
-	(void)state;
 	receive_question();
 }
 
@@ -915,7 +888,6 @@ static void writes_sidr_rep(void **state)
 {
 	struct rdma_ucm_accept cmd = { .id = receive_question(), .uid = 1 };
 
-	(void)state;
 	cmd.conn_param.qp_num = QPN;
 	cmd.conn_param.valid = 1;
 	cmd.conn_param.private_data_len = 136;
@@ -928,7 +900,6 @@ static void writes_sidr_rep_of_rejection(void **state)
 {
 	struct rdma_ucm_reject cmd = { .id = receive_question(), .private_data_len = 136 };
 
-	(void)state;
 	memcpy(cmd.private_data, data, 136);
 	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_REJECT, &cmd, sizeof(cmd), 0), 0);
 	expect_sidr_rep(2, 0, 0, 136);
@@ -936,7 +907,6 @@ static void writes_sidr_rep_of_rejection(void **state)
 
 static void writes_sidr_rep_of_no_service(void **state)
 {
-	(void)state;
 	hear_sidr_req();
 	expect_sidr_rep(1, 0, 0, 0);
 }
@@ -960,7 +930,6 @@ static void reads_sidr_rep(void **state)
 	struct rdma_ucm_event_resp event;
 	const struct rdma_ucm_ud_param *param = &event.param.ud;
 
-	(void)state;
 	connect_datagram();
 	hear_sidr_rep(0);
 	event = expect_event(0, CM_EVENT_ESTABLISHED);
@@ -975,7 +944,6 @@ static void reads_sidr_rep_of_refusal(void **state)
 {
 	struct rdma_ucm_event_resp event;
 
-	(void)state;
 	connect_datagram();
 	hear_sidr_rep(0x35);
 	event = expect_event(0, CM_EVENT_UNREACHABLE);

@@ -17,7 +17,6 @@ static void hear_req(u32 local_id, u32 qpn)
 /* A program closes its file without reading a request's event: both are destroyed once. */
 static void closes_with_request_unread(void **state)
 {
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	hear_req(77, 5);
 	node_check();
@@ -33,7 +32,6 @@ static void names_request_unread(void **state)
 	int listener = node_listen(0, RDMA_PS_TCP, PORT, 4);
 	u32 id = (u32)listener + 1;
 
-	(void)state;
 	hear_req(77, 5);
 	assert_int_equal(node_destroy(0, id), -ENOENT);
 	assert_int_equal(node_accept(0, id, 1), -ENOENT);
@@ -50,7 +48,6 @@ static void reads_to_nowhere(void **state)
 	const struct rdma_ucm_get_event cmd = { .response = NODE_NOWHERE };
 	struct rdma_ucm_event_resp event;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 1) >= 0);
 	hear_req(77, 5);
 	for (u32 i = 0; i < 3; i++)
@@ -69,7 +66,6 @@ static void rejects_without_a_name(void **state)
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
 	struct mad req, mad;
 
-	(void)state;
 	assert_true(id >= 0);
 	req = expect_said(CM_REQ);
 	node_about(&mad, CM_REJ, 0, 0);
@@ -97,7 +93,6 @@ static void asks_early(void **state)
 	struct rdma_ucm_event_resp event;
 	struct mad mad;
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	assert_false(node_said(&mad));
@@ -117,7 +112,6 @@ static void asks_too_early(void **state)
 	struct rdma_ucm_event_resp event;
 	struct mad mad;
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	hear_req(77, 5);
@@ -155,7 +149,6 @@ static void asks_for_service_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_sidr_req(RDMA_PS_UDP, 77);
 	expect_silence();
@@ -172,7 +165,6 @@ static void asks_for_service_too_early(void **state)
 {
 	int id = node_bind(0, RDMA_PS_UDP, PORT);
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_sidr_req(RDMA_PS_UDP, 77);
 	hear_sidr_req(RDMA_PS_UDP, 77);
@@ -192,7 +184,6 @@ static void asks_for_service_too_early(void **state)
 /* A SIDR_REQ does not wait for an ID of a connected port space. */
 static void asks_wrong_service_early(void **state)
 {
-	(void)state;
 	assert_true(node_bind(0, RDMA_PS_TCP, PORT) >= 0);
 	hear_sidr_req(RDMA_PS_TCP, 77);
 	expect_unsupported(77);
@@ -207,7 +198,6 @@ static void many_ask_early(void **state)
 	struct mad mad;
 	u32 n;
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	hear_req(78, 6);
@@ -244,7 +234,6 @@ static void asks_early_who_connects(void **state)
 	struct rdma_ucm_resolve_ip resolve = { .id = (u32)id };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT) };
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	memcpy(&bind.addr, &in, sizeof(in));
@@ -269,7 +258,6 @@ static void asks_early_who_migrates(void **state)
 	struct rdma_ucm_migrate_id migrate = { .response = (uintptr_t)node_memory, .id = (u32)id };
 	struct rdma_ucm_listen listen = { .id = (u32)id, .backlog = 1 };
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	/* node_command() names the next file as the source of the migration. */
@@ -301,7 +289,6 @@ static void asks_early_and_gives_up(void **state)
 	int id = node_bind(0, RDMA_PS_TCP, PORT);
 	struct mad mad;
 
-	(void)state;
 	assert_true(id >= 0);
 	hear_req(77, 5);
 	hear_req(78, 6);
@@ -336,10 +323,9 @@ static void says_for_the_peer(u32 local_id, u32 qpn, enum cm_attribute attribute
 static void speaks_for_the_peer(void **state)
 {
 	static const enum cm_attribute messages[] = { CM_MRA, CM_RTU, CM_REJ, CM_DREP, CM_DREQ };
-	u32 i, local_id, id, qpn;
+	u32 local_id, id, qpn;
 	struct mad mad;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	hear_req(77, 5);
 	id = expect_event(0, CM_EVENT_CONNECT_REQUEST).id;
@@ -347,14 +333,14 @@ static void speaks_for_the_peer(void **state)
 	mad = expect_said(CM_REP);
 	local_id = mad_get32(&mad, CM_LOCAL_ID);
 	qpn = mad_get24(&mad, REP_QPN);
-	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+	for (u32 i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		says_for_the_peer(local_id, qpn, messages[i]);
 	/* A DREQ about an unknown connection is answered with DREP. */
 	expect_said(CM_DREP);
 	node_about(&mad, CM_RTU, 77, local_id);
 	node_hear(&mad);
 	expect_event(0, CM_EVENT_ESTABLISHED);
-	for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+	for (u32 i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		says_for_the_peer(local_id, qpn, messages[i]);
 	expect_said(CM_DREP);
 	/*

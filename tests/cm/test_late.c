@@ -84,13 +84,11 @@ static void connects_here_after(u64 ns)
 
 static void accepts_after_10_s(void **state)
 {
-	(void)state;
 	connects_here_after(10 * NSEC_PER_SEC);
 }
 
 static void accepts_at_the_bound(void **state)
 {
-	(void)state;
 	connects_here_after(LONGEST);
 }
 
@@ -101,7 +99,6 @@ static void accepts_too_late(void **state)
 	int id = node_connect(0, RDMA_PS_TCP, node_own, PORT);
 	u32 request;
 
-	(void)state;
 	assert_true(listener >= 0 && id >= 0);
 	expect_event(0, CM_EVENT_ADDR_RESOLVED);
 	expect_event(0, CM_EVENT_ROUTE_RESOLVED);
@@ -120,7 +117,6 @@ static void asks_for_patience(void **state)
 	struct rdma_ucm_event_resp event;
 	struct mad mad;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	node_req(&mad, PORT, 77, 5);
 	node_hear(&mad);
@@ -148,7 +144,6 @@ static void waits_for_accept(void **state)
 	struct mad mad;
 	u32 local_id;
 
-	(void)state;
 	assert_true(id >= 0);
 	mad = expect_said(CM_REQ);
 	local_id = mad_get32(&mad, CM_LOCAL_ID);
@@ -176,7 +171,6 @@ static void asks_for_patience_with_rep(void **state)
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
 	struct mad mad, mra;
 
-	(void)state;
 	assert_true(id >= 0);
 	mad = expect_said(CM_REQ);
 	node_about(&mad, CM_REP, 77, mad_get32(&mad, CM_LOCAL_ID));
@@ -196,7 +190,6 @@ static void waits_for_rtu(void **state)
 	struct mad mad;
 	u32 local_id;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	node_req(&mad, PORT, 77, 5);
 	node_hear(&mad);

@@ -52,7 +52,6 @@ static void others_ids(void **state)
 {
 	int id = node_create(0, RDMA_PS_TCP, 1);
 
-	(void)state;
 	assert_true(id >= 0);
 	assert_int_equal(node_destroy(1, (u32)id), -EINVAL);
 	assert_int_equal(node_simple(1, RDMA_USER_CM_CMD_RESOLVE_ROUTE, (u32)id), -EINVAL);
@@ -80,7 +79,6 @@ static void headers(void **state)
 {
 	u32 listen = sizeof(struct rdma_ucm_listen), header = sizeof(struct rdma_ucm_cmd_hdr);
 
-	(void)state;
 	assert_int_equal(raw_command(RDMA_USER_CM_CMD_LISTEN, (u16)listen, header + listen),
 			 -ENOENT);
 	assert_int_equal(raw_command(RDMA_USER_CM_CMD_LISTEN, (u16)(listen + 1), header + listen),
@@ -99,7 +97,6 @@ static void private_data(void **state)
 	struct mad mad;
 	int id = node_resolve(1, RDMA_PS_TCP, node_peer, PORT);
 
-	(void)state;
 	assert_true(id >= 0);
 	connect.id = (u32)id;
 	connect.conn_param.private_data_len = REQ_PRIVATE_SIZE - IP_HEADER_SIZE + 1;
@@ -134,7 +131,6 @@ static void ready_twice(void **state)
 {
 	u32 local_id, qpn;
 
-	(void)state;
 	established(&local_id, &qpn);
 	hear_about(CM_RTU, PEERS_ID, local_id, 0);
 	expect_no_event(0);
@@ -145,7 +141,6 @@ static void wrong_numbers(void **state)
 {
 	u32 local_id, qpn;
 
-	(void)state;
 	established(&local_id, &qpn);
 	hear_about(CM_DREQ, PEERS_ID + 1, local_id, qpn);
 	expect_no_event(0);
@@ -163,7 +158,6 @@ static void answers_unasked(void **state)
 {
 	u32 local_id, qpn;
 
-	(void)state;
 	established(&local_id, &qpn);
 	hear_about(CM_REP, PEERS_ID, local_id, 0);
 	expect_silence();
@@ -176,7 +170,6 @@ static void rejects_after_the_end(void **state)
 	u32 local_id, qpn, id;
 	struct mad mad;
 
-	(void)state;
 	id = established(&local_id, &qpn);
 	assert_int_equal(node_simple(0, RDMA_USER_CM_CMD_DISCONNECT, id), 0);
 	expect_said(CM_DREQ);
@@ -202,7 +195,6 @@ static void no_messages(void **state)
 {
 	struct mad mad;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 4) >= 0);
 	node_req(&mad, PORT, PEERS_ID, PEERS_QPN);
 	arrives(&mad, 2, MAD_SIZE);
@@ -224,7 +216,6 @@ static void lost_requests(void **state)
 {
 	struct mad mad;
 
-	(void)state;
 	assert_true(node_listen(0, RDMA_PS_TCP, PORT, 1) >= 0);
 	assert_true(node_listen(1, RDMA_PS_UDP, PORT, 1) >= 0);
 	/* The ID gets its PSN; the connection gets no local ID. */

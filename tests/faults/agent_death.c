@@ -212,10 +212,7 @@ static void use_new_device(void)
 	struct side s[2];
 
 	pair_open(s, NULL);
-	side_receive(&s[1], 1, 0, 64);
-	side_post(&s[0], IBV_WR_SEND, 2, 0, 64);
-	(void)side_expect(&s[0], 2, IBV_WC_SUCCESS);
-	(void)side_expect(&s[1], 1, IBV_WC_SUCCESS);
+	pair_send(s, 64);
 	pair_close(s);
 }
 
@@ -263,7 +260,7 @@ static void one_death(enum traffic traffic, int sig)
 	};
 	char byte = 0;
 	struct helper h[2];
-	uint64_t since, delay = random_below(3000000);
+	uint64_t delay = random_below(3000000);
 	pid_t daemon;
 
 	helper_start(&h[0], "requester", client_body, &what[0]);
@@ -273,7 +270,7 @@ static void one_death(enum traffic traffic, int sig)
 		hear(h[i].sock, &byte, 1);
 	daemon = atoi(ask_status(".pid"));
 	CHECK(daemon > 1);
-	for (since = now_ns(); !is_past(since, delay);)
+	for (uint64_t since = now_ns(); !is_past(since, delay);)
 		;
 	CHECK_EQ(kill(daemon, sig), 0);
 	for (int i = 0; i < 2; i++)

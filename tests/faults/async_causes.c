@@ -147,10 +147,7 @@ static void set_limit(struct side *s, uint32_t limit)
 
 static void take_one(struct side s[2])
 {
-	side_receive(&s[1], 1, 0, 8);
-	side_post(&s[0], IBV_WR_SEND, 2, 0, 8);
-	(void)side_expect(&s[0], 2, IBV_WC_SUCCESS);
-	(void)side_expect(&s[1], 1, IBV_WC_SUCCESS);
+	pair_send(s, 8);
 }
 
 /* IBV_EVENT_SRQ_LIMIT_REACHED occurs once for each time that the limit is armed. */
@@ -178,9 +175,7 @@ static void last_shared_receive(void)
 	struct side s[2];
 
 	open_pair(s, &(struct wish){ .srq = true });
-	CHECK_EQ(ibv_modify_qp(s[1].qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE),
-		 0);
+	qp_to_error(s[1].qp);
 	expect_qp_event(&s[1], IBV_EVENT_QP_LAST_WQE_REACHED);
 	close_pair(s);
 }
@@ -196,10 +191,8 @@ static void many_unread(void)
 		set_limit(&s[1], 2);
 		take_one(s);
 	}
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
-	CHECK_EQ(ibv_destroy_srq(s[1].srq), 0);
-	s[1].srq = NULL;
+	side_destroy_qp(&s[1]);
+	side_destroy_srq(&s[1]);
 	close_pair(s);
 }
 

@@ -30,8 +30,7 @@ void guarded_open(struct guarded *g, const struct wish *wish)
 	CHECK_EQ(ibv_dereg_mr(g->s.mr), 0);
 	munmap(g->s.buffer, length);
 	g->s.buffer = g->memory + GUARD;
-	g->s.mr = ibv_reg_mr(g->s.pd, g->s.buffer, length, SIDE_ACCESS);
-	CHECK(g->s.mr);
+	g->s.mr = MADE(ibv_reg_mr(g->s.pd, g->s.buffer, length, SIDE_ACCESS));
 }
 
 static void check_guard(const uint8_t *guard)
@@ -112,9 +111,8 @@ static void lead(struct guarded *g, struct watch *watch)
 {
 	struct side *s = &g->s;
 	struct ibv_wc wc;
-	uint64_t round;
 
-	for (round = 0; !__atomic_load_n(&watch->stop, __ATOMIC_ACQUIRE); round++) {
+	for (uint64_t round = 0; !__atomic_load_n(&watch->stop, __ATOMIC_ACQUIRE); round++) {
 		uint32_t mark = 2 * (uint32_t)round;
 
 		side_receive(s, 2, 0, SEND_AT);
@@ -153,9 +151,8 @@ static void follow(struct guarded *g)
 	struct side *s = &g->s;
 	bool sent = true;
 	struct ibv_wc wc;
-	uint64_t round;
 
-	for (round = 0;; round++) {
+	for (uint64_t round = 0;; round++) {
 		uint32_t mark = 2 * (uint32_t)round;
 
 		wc = wait_for_message(s, &sent);

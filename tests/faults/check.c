@@ -55,6 +55,13 @@ void check_equal(const char *file, int line, const char *what, int64_t is, int64
 		die(file, line, "%s is %lld, not %lld", what, (long long)is, (long long)want);
 }
 
+void *check_made(const char *file, int line, const char *what, void *made)
+{
+	if (!made)
+		die(file, line, "%s: errno %d", what, errno);
+	return made;
+}
+
 unsigned int rounds(unsigned int slice, unsigned int soak)
 {
 	const char *text = getenv("VNET_SOAK");

@@ -24,11 +24,15 @@
 /* Compares two integers, and prints both if they differ. */
 #define CHECK_EQ(is, want) check_equal(__FILE__, __LINE__, #is, (int64_t)(is), (int64_t)(want))
 
+/* The pointer that a call returned; NULL fails the test. */
+#define MADE(call) check_made(__FILE__, __LINE__, #call, call)
+
 #define FAIL(...) die(__FILE__, __LINE__, __VA_ARGS__)
 
 void die(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
 void check_equal(const char *file, int line, const char *what, int64_t is, int64_t want);
+void *check_made(const char *file, int line, const char *what, void *made);
 /* Prints a line of progress, behind the role of this process. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Sets the prefix of all lines that this process prints, for example "server". */

@@ -22,10 +22,8 @@ static void dm_open(struct device_memory *m, struct side *s)
 {
 	struct ibv_alloc_dm_attr attr = { .length = LENGTH, .log_align_req = 3 };
 
-	m->dm = ibv_alloc_dm(s->context, &attr);
-	CHECK(m->dm);
-	m->mr = ibv_reg_dm_mr(s->pd, m->dm, 0, LENGTH, ACCESS);
-	CHECK(m->mr);
+	m->dm = MADE(ibv_alloc_dm(s->context, &attr));
+	m->mr = MADE(ibv_reg_dm_mr(s->pd, m->dm, 0, LENGTH, ACCESS));
 }
 
 static void dm_close(struct device_memory *m)
@@ -97,7 +95,6 @@ static void owner(int sock, void *arg)
 	struct device_memory m;
 	struct side s;
 
-	(void)arg;
 	side_open(&s, NULL);
 	dm_open(&m, &s);
 	side_meet(&s, sock);
@@ -115,8 +112,7 @@ static void owner(int sock, void *arg)
 		meet(sock);
 		meet(sock);
 	}
-	CHECK_EQ(ibv_destroy_qp(s.qp), 0);
-	s.qp = NULL;
+	side_destroy_qp(&s);
 	dm_close(&m);
 	side_close(&s);
 }
@@ -147,8 +143,7 @@ static void requests(void)
 		meet(peer.sock);
 	}
 	helper_join(&peer);
-	CHECK_EQ(ibv_destroy_qp(s.qp), 0);
-	s.qp = NULL;
+	side_destroy_qp(&s);
 	dm_close(&m);
 	side_close(&s);
 }
@@ -161,7 +156,6 @@ static void adder(int sock, void *arg)
 	struct side s;
 	uint32_t rkey;
 
-	(void)arg;
 	side_open(&s, NULL);
 	dm_open(&m, &s);
 	side_meet(&s, sock);

@@ -44,10 +44,7 @@ static void open_pair(struct side s[2])
 static void make_event(struct side s[2])
 {
 	CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
-	side_receive(&s[1], 1, 0, 64);
-	side_post(&s[0], IBV_WR_SEND, 2, 0, 64);
-	(void)side_expect(&s[0], 2, IBV_WC_SUCCESS);
-	(void)side_expect(&s[1], 1, IBV_WC_SUCCESS);
+	pair_send(s, 64);
 }
 
 static void read_event(struct side *s)
@@ -74,10 +71,8 @@ static void destroy_unread(unsigned int unread, unsigned int read, bool read_fir
 	for (i = 0; !read_first && i < read; i++)
 		read_event(&s[1]);
 	ibv_ack_cq_events(s[1].cq, read);
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
-	CHECK_EQ(ibv_destroy_cq(s[1].cq), 0);
-	s[1].cq = NULL;
+	side_destroy_qp(&s[1]);
+	side_destroy_cq(&s[1]);
 	CHECK(!readable(s[1].channel->fd));
 	pair_close(s);
 }
@@ -95,18 +90,8 @@ static void destroy_one_of_two(unsigned int unread)
 	/* The second receiver has a CQ on the channel of the first. */
 	side_open(&second, &(struct wish){ .context = context, .events = true });
 	CHECK_EQ(ibv_destroy_qp(second.qp), 0);
-	other = ibv_create_cq(context, 16, &second, s[1].channel, 0);
-	CHECK(other);
-	qp = ibv_create_qp(second.pd, &(struct ibv_qp_init_attr){
-					      .qp_type = IBV_QPT_RC,
-					      .send_cq = other,
-					      .recv_cq = other,
-					      .cap = { .max_send_wr = 4,
-						       .max_send_sge = 1,
-						       .max_recv_wr = 4,
-						       .max_recv_sge = 1 },
-				      });
-	CHECK(qp);
+	other = MADE(ibv_create_cq(context, 16, &second, s[1].channel, 0));
+	qp = MADE(make_rc_qp(second.pd, other, 4));
 	second.qp = qp;
 	side_to_init(&second);
 
@@ -115,14 +100,11 @@ static void destroy_one_of_two(unsigned int unread)
 	/* A flushed receive makes an event without a peer. */
 	CHECK_EQ(ibv_req_notify_cq(other, 0), 0);
 	side_receive(&second, 7, 0, 8);
-	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR }, IBV_QP_STATE),
-		 0);
+	qp_to_error(qp);
 	CHECK_EQ(cq_wait(other).status, IBV_WC_WR_FLUSH_ERR);
 
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
-	CHECK_EQ(ibv_destroy_cq(s[1].cq), 0);
-	s[1].cq = NULL;
+	side_destroy_qp(&s[1]);
+	side_destroy_cq(&s[1]);
 	CHECK_EQ(ibv_get_cq_event(s[1].channel, &cq, &cq_context), 0);
 	CHECK(cq == other && cq_context == &second);
 	CHECK(!readable(s[1].channel->fd));
@@ -167,8 +149,7 @@ static void await_sleep(const pid_t *tid)
 		if (!id)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
-		file = fopen(path, "re");
-		CHECK(file);
+		file = MADE(fopen(path, "re"));
 		CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
 		fclose(file);
 	}
@@ -189,32 +170,18 @@ static void destroy_while_asleep(unsigned int unread)
 	CHECK_EQ(pthread_create(&thread, NULL, sleep_in_get_cq_event, &sleeper), 0);
 	await_sleep(&sleeper.tid);
 
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
+	side_destroy_qp(&s[1]);
 	ibv_ack_cq_events(s[1].cq, unread);
-	CHECK_EQ(ibv_destroy_cq(s[1].cq), 0);
-	s[1].cq = NULL;
+	side_destroy_cq(&s[1]);
 	CHECK_EQ(pthread_tryjoin_np(thread, NULL), EBUSY);
 
 	/* The thread continues to sleep until another CQ of the channel has an event. */
-	s[1].cq = ibv_create_cq(context, 16, &sleeper, s[1].channel, 0);
-	CHECK(s[1].cq);
-	s[1].qp = ibv_create_qp(s[1].pd, &(struct ibv_qp_init_attr){
-						 .qp_type = IBV_QPT_RC,
-						 .send_cq = s[1].cq,
-						 .recv_cq = s[1].cq,
-						 .cap = { .max_send_wr = 4,
-							  .max_send_sge = 1,
-							  .max_recv_wr = 4,
-							  .max_recv_sge = 1 },
-					 });
-	CHECK(s[1].qp);
+	s[1].cq = MADE(ibv_create_cq(context, 16, &sleeper, s[1].channel, 0));
+	s[1].qp = MADE(make_rc_qp(s[1].pd, s[1].cq, 4));
 	side_to_init(&s[1]);
 	CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
 	side_receive(&s[1], 7, 0, 8);
-	CHECK_EQ(ibv_modify_qp(s[1].qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE),
-		 0);
+	qp_to_error(s[1].qp);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK(sleeper.cq == s[1].cq && sleeper.cq_context == &sleeper);
 	pair_close(s);
@@ -241,7 +208,6 @@ static void *read_events(void *arg)
 	struct life *life;
 	void *cq_context;
 
-	(void)arg;
 	while (!__atomic_load_n(&race.stop, __ATOMIC_ACQUIRE)) {
 		if (poll(&pfd, 1, 1) != 1 || ibv_get_cq_event(race.channel, &cq, &cq_context))
 			continue;
@@ -265,22 +231,10 @@ static void one_life(struct ibv_pd *pd, struct ibv_mr *mr, struct life *life)
 	struct ibv_wc wc;
 
 	life->exists = true;
-	s.cq = ibv_create_cq(context, 16, life, race.channel, 0);
-	CHECK(s.cq);
-	s.qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
-					 .qp_type = IBV_QPT_RC,
-					 .send_cq = s.cq,
-					 .recv_cq = s.cq,
-					 .cap = { .max_send_wr = 4,
-						  .max_send_sge = 1,
-						  .max_recv_wr = 8,
-						  .max_recv_sge = 1 },
-				 });
-	CHECK(s.qp);
+	s.cq = MADE(ibv_create_cq(context, 16, life, race.channel, 0));
+	s.qp = MADE(make_rc_qp(pd, s.cq, 8));
 	side_to_init(&s);
-	CHECK_EQ(ibv_modify_qp(s.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR },
-			       IBV_QP_STATE),
-		 0);
+	qp_to_error(s.qp);
 	for (unsigned int i = 0; i < events; i++) {
 		CHECK_EQ(ibv_req_notify_cq(s.cq, 0), 0);
 		CHECK_EQ(ibv_post_recv(s.qp, &wr, &bad), 0);
@@ -302,10 +256,8 @@ static void destroy_while_reading(void)
 	pthread_t thread;
 
 	CHECK(pd && life);
-	mr = ibv_reg_mr(pd, buffer, sizeof(buffer), SIDE_ACCESS);
-	CHECK(mr);
-	race.channel = ibv_create_comp_channel(context);
-	CHECK(race.channel);
+	mr = MADE(ibv_reg_mr(pd, buffer, sizeof(buffer), SIDE_ACCESS));
+	race.channel = MADE(ibv_create_comp_channel(context));
 	CHECK_EQ(fcntl(race.channel->fd, F_SETFL, O_NONBLOCK), 0);
 	CHECK_EQ(pthread_create(&thread, NULL, read_events, NULL), 0);
 	for (unsigned int i = 0; i < n; i++) {
@@ -368,8 +320,7 @@ static void destroy_qp_with_events(bool srq, enum reading reading)
 		CHECK(event.element.qp == s[1].qp);
 		ibv_ack_async_event(&event);
 	}
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
+	side_destroy_qp(&s[1]);
 	CHECK_EQ(ibv_get_async_event(s[1].context, &event), -1);
 	CHECK_EQ(errno, EAGAIN);
 	pair_close(s);
@@ -394,10 +345,8 @@ static void destroy_cq_with_event(enum reading reading)
 			event = take_async(s[1].context);
 			ibv_ack_async_event(&event);
 		} while (event.event_type != IBV_EVENT_CQ_ERR);
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
-	CHECK_EQ(ibv_destroy_cq(s[1].cq), 0);
-	s[1].cq = NULL;
+	side_destroy_qp(&s[1]);
+	side_destroy_cq(&s[1]);
 	CHECK_EQ(ibv_get_async_event(s[1].context, &event), -1);
 	CHECK_EQ(errno, EAGAIN);
 	pair_close(s);
@@ -424,10 +373,8 @@ static void destroy_srq_with_event(enum reading reading)
 		CHECK(event.element.srq == s[1].srq);
 		ibv_ack_async_event(&event);
 	}
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
-	CHECK_EQ(ibv_destroy_srq(s[1].srq), 0);
-	s[1].srq = NULL;
+	side_destroy_qp(&s[1]);
+	side_destroy_srq(&s[1]);
 	CHECK_EQ(ibv_get_async_event(s[1].context, &event), -1);
 	CHECK_EQ(errno, EAGAIN);
 	pair_close(s);
@@ -460,8 +407,7 @@ static void destroy_while_asleep_for_async(void)
 	sleeper.context = s[1].context;
 	CHECK_EQ(pthread_create(&thread, NULL, sleep_in_get_async_event, &sleeper), 0);
 	await_sleep(&sleeper.tid);
-	CHECK_EQ(ibv_destroy_qp(s[1].qp), 0);
-	s[1].qp = NULL;
+	side_destroy_qp(&s[1]);
 	CHECK_EQ(pthread_tryjoin_np(thread, NULL), EBUSY);
 
 	pair_open(other, &(struct wish){ .context = s[1].context });

@@ -29,10 +29,7 @@ static char memory[4096];
 static void check_bystander(void)
 {
 	for (uint64_t n = 0; n < 10; n++) {
-		side_receive(&bystander[1], n, 0, 4096);
-		side_post(&bystander[0], IBV_WR_SEND, n, 0, 4096);
-		(void)side_expect(&bystander[0], n, IBV_WC_SUCCESS);
-		(void)side_expect(&bystander[1], n, IBV_WC_SUCCESS);
+		pair_send(bystander, 4096);
 	}
 	CHECK_EQ(side_state(&bystander[0]), IBV_QPS_RTS);
 }
@@ -66,15 +63,7 @@ static int end_cq(void *made)
 
 static void *make_qp(void)
 {
-	return ibv_create_qp(pd, &(struct ibv_qp_init_attr){
-					 .qp_type = IBV_QPT_RC,
-					 .send_cq = cq,
-					 .recv_cq = cq,
-					 .cap = { .max_send_wr = 1,
-						  .max_send_sge = 1,
-						  .max_recv_wr = 1,
-						  .max_recv_sge = 1 },
-				 });
+	return make_rc_qp(pd, cq, 1);
 }
 
 static void *make_large_qp(void)
@@ -192,9 +181,8 @@ static int fill_up(const struct kind *kind)
 void exhaust(const struct kind *kind)
 {
 	uint64_t since = now_ns();
-	int first;
+	int first = fill_up(kind);
 
-	first = fill_up(kind);
 	if (first < kind->room)
 		FAIL("%s: room for %d, not for %d", kind->name, first, kind->room);
 	check_bystander();
@@ -359,14 +347,12 @@ static void begin(void)
 	CHECK(list && list[0]);
 	device = list[0];
 	pair_open(bystander, NULL);
-	context = ibv_open_device(device);
-	CHECK(context);
+	context = MADE(ibv_open_device(device));
 	CHECK_EQ(ibv_query_device(context, &limits), 0);
 	pd = ibv_alloc_pd(context);
 	cq = ibv_create_cq(context, 16, NULL, NULL, 0);
 	CHECK(pd && cq);
-	mr = ibv_reg_mr(pd, memory, sizeof(memory), 0);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(pd, memory, sizeof(memory), 0));
 	check_bystander();
 }
 

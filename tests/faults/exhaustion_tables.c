@@ -132,9 +132,8 @@ static struct ibv_qp *make_qp(enum ibv_qp_type type)
 		.recv_cq = e.cq,
 		.cap = { .max_send_wr = 1, .max_send_sge = 1, .max_recv_wr = 1, .max_recv_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(e.pd, &attr);
+	struct ibv_qp *qp = MADE(ibv_create_qp(e.pd, &attr));
 
-	CHECK(qp);
 	return qp;
 }
 

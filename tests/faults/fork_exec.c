@@ -73,38 +73,32 @@ static void use_device_anew(void)
 
 static void child_ends(struct side s[2])
 {
-	(void)s;
 }
 
 static void child_closes_all(struct side s[2])
 {
-	(void)s;
 	CHECK_EQ(close_range(3, ~0u, 0), 0);
 }
 
 static void child_closes_all_behind(struct side s[2])
 {
-	(void)s;
 	CHECK_EQ(syscall(SYS_close_range, 3, ~0u, 0), 0);
 }
 
 static void child_execs(struct side s[2])
 {
-	(void)s;
 	execl("/bin/true", "true", NULL);
 	FAIL("exec failed");
 }
 
 static void child_execs_user(struct side s[2])
 {
-	(void)s;
 	execl("/proc/self/exe", "fork_exec", "use", NULL);
 	FAIL("exec failed");
 }
 
 static void child_uses_device(struct side s[2])
 {
-	(void)s;
 	use_device_anew();
 }
 
@@ -297,19 +291,19 @@ static bool is_used_by(const struct side s[2], int fd)
 static void dup_over_everything(void)
 {
 	struct side s[2];
-	int file, fd;
+	int file;
 
 	pair_open(s, &with_events);
 	exercise(s);
 	file = innocent_file();
-	for (fd = 3; fd < MANY; fd++)
+	for (int fd = 3; fd < MANY; fd++)
 		if (fd != file && !is_used_by(s, fd))
 			CHECK_EQ(dup2(file, fd), fd);
 	exercise(s);
 	check_innocent(file);
 	CHECK_EQ(close_range((unsigned int)MANY, ~0u, 0), 0);
 	exercise(s);
-	for (fd = 3; fd < MANY; fd++)
+	for (int fd = 3; fd < MANY; fd++)
 		if (fd != file && !is_used_by(s, fd))
 			CHECK_EQ(close(fd), 0);
 	exercise(s);
@@ -345,14 +339,14 @@ static void close_behind(bool reuse)
 {
 	struct side s[2];
 	struct ibv_wc wc;
-	int file = -1, fd;
+	int file = -1;
 
 	pair_open(s, &with_events);
 	exercise(s);
 	CHECK_EQ(syscall(SYS_close_range, 3, ~0u, 0), 0);
 	if (reuse) {
 		file = innocent_file();
-		for (fd = 3; fd < MANY; fd++)
+		for (int fd = 3; fd < MANY; fd++)
 			if (fd != file)
 				CHECK_EQ(syscall(SYS_dup3, file, fd, 0), fd);
 	}
@@ -374,7 +368,6 @@ static void echo_peer(int sock, void *arg)
 	struct side s;
 	char byte;
 
-	(void)arg;
 	side_open(&s, NULL);
 	side_meet(&s, sock);
 	hear(sock, &byte, 1);
@@ -386,7 +379,7 @@ static void write_behind(void)
 	struct helper peer;
 	struct ibv_wc wc;
 	struct side s;
-	int file, fd;
+	int file;
 
 	helper_start(&peer, "peer", echo_peer, NULL);
 	side_open(&s, &with_events);
@@ -396,7 +389,7 @@ static void write_behind(void)
 		(void)side_expect(&s, 1, IBV_WC_SUCCESS);
 	}
 	file = innocent_file();
-	for (fd = 3; fd < MANY; fd++)
+	for (int fd = 3; fd < MANY; fd++)
 		if (fd != file && fd != peer.sock)
 			CHECK_EQ(syscall(SYS_dup3, file, fd, 0), fd);
 	for (int i = 0; i < 200; i++) {
@@ -470,7 +463,6 @@ struct target_plan {
 
 static void *exec_in_thread(void *arg)
 {
-	(void)arg;
 	execl("/proc/self/exe", "fork_exec", "watch", NULL);
 	return NULL;
 }
@@ -503,8 +495,7 @@ static void target_body(int sock, void *arg)
 	uint32_t rkey;
 
 	side_open(&s, NULL);
-	mr = ibv_reg_mr(s.pd, map_target(), TARGET_SIZE, SIDE_ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(s.pd, map_target(), TARGET_SIZE, SIDE_ACCESS));
 	side_meet(&s, sock);
 	rkey = mr->rkey;
 	tell(sock, &rkey, sizeof(rkey));
@@ -522,7 +513,6 @@ static void exec_under_writes(enum how_to_exec how)
 	struct ibv_wc wc = { .status = IBV_WC_SUCCESS };
 	struct helper target;
 	struct side s;
-	size_t i;
 
 	helper_start(&target, "target", target_body, &plan);
 	side_open(&s, &(struct wish){ .length = TARGET_SIZE, .timeout = 10, .retry_cnt = 3 });
@@ -530,7 +520,7 @@ static void exec_under_writes(enum how_to_exec how)
 	hear(target.sock, &s.peer.rkey, sizeof(s.peer.rkey));
 	s.peer.addr = (uintptr_t)TARGET;
 	memset(s.buffer, 0xee, TARGET_SIZE);
-	for (i = 0; wc.status == IBV_WC_SUCCESS; i++) {
+	for (size_t i = 0; wc.status == IBV_WC_SUCCESS; i++) {
 		size_t size = sizes[i % 5];
 
 		side_post(&s, IBV_WR_RDMA_WRITE, 1, TARGET_SIZE - size, size);

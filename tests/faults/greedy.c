@@ -32,16 +32,7 @@ static int ready;
 
 static uint64_t counter(const char *name)
 {
-	char path[256], text[32] = "";
-	int file;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
-		 ibv_get_device_name(context->device), name);
-	file = open(path, O_RDONLY);
-	CHECK(file >= 0);
-	CHECK(read(file, text, sizeof(text) - 1) > 0);
-	close(file);
-	return strtoull(text, NULL, 10);
+	return device_counter(context, name);
 }
 
 /* ------------------------------------------------------------- the greedy one */
@@ -72,11 +63,10 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp *qp = MADE(ibv_create_qp(pd, &init));
 	struct ibv_qp_attr attr;
 	union ibv_gid gid;
 
-	CHECK(qp);
 	CHECK_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
 	attr = qp_attr_to(qp->qp_num, &gid, 0);
 	CHECK_EQ(qp_to_rts(qp, &attr), 0);
@@ -114,14 +104,12 @@ static void greedy(int sock, void *arg)
 	struct ibv_cq *cq;
 	pthread_t thread[THREADS];
 
-	(void)arg;
 	ready = sock;
 	context = open_device();
 	pd = ibv_alloc_pd(context);
 	cq = ibv_create_cq(context, QUEUES * DEPTH, NULL, NULL, 0);
 	CHECK(pd && cq);
-	mr = ibv_reg_mr(pd, alias(), LENGTH, SIDE_ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(pd, alias(), LENGTH, SIDE_ACCESS));
 	for (unsigned int i = 0; i < QUEUES; i++)
 		qps[i] = make_qp(pd, cq);
 	for (uintptr_t i = 0; i < THREADS; i++)
@@ -151,10 +139,7 @@ static void messages_pass(void)
 
 	pair_open(s, &wish);
 	for (unsigned int i = 0; i < 100; i++) {
-		side_receive(&s[1], i, 0, 64);
-		side_post(&s[0], IBV_WR_SEND, i, 0, 64);
-		(void)side_expect(&s[0], i, IBV_WC_SUCCESS);
-		(void)side_expect(&s[1], i, IBV_WC_SUCCESS);
+		pair_send(s, 64);
 	}
 	pair_close(s);
 }

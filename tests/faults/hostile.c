@@ -232,8 +232,7 @@ static void rings_open(struct rings *r)
 
 	for (int i = 0; i < 3; i++)
 		side_open(&r->s[i], &wish);
-	r->read_only = ibv_reg_mr(r->s[0].pd, r->s[0].buffer, r->s[0].length, 0);
-	CHECK(r->read_only);
+	r->read_only = MADE(ibv_reg_mr(r->s[0].pd, r->s[0].buffer, r->s[0].length, 0));
 	nic_map_find(&r->map);
 	mine = side_address(&r->s[2]);
 	tell(line_to_neighbour[0], &mine, sizeof(mine));

@@ -53,9 +53,22 @@
 #define RECEIVED 2
 
 struct scene {
+	const struct hung_case *about;
 	struct slow_file *file;
 	struct worker a, b, c;
 	pid_t daemon;
+};
+
+struct hung_case {
+	const char *name;
+	void (*run)(struct scene *s);
+	/* Sides of A over the file, and how it is mapped and registered; 0 sides: no scene. */
+	unsigned int sides;
+	int flags;
+	bool on_demand;
+	/* The call or the transfer that the case tests. */
+	enum order_kind call;
+	enum ibv_wr_opcode opcode;
 };
 
 /* -------------------------------------------------------------- other processes */
@@ -76,7 +89,6 @@ static void asker(int sock, void *arg)
 {
 	pid_t daemon = atoi(ask_status(".pid"));
 
-	(void)arg;
 	tell(sock, &daemon, sizeof(daemon));
 }
 
@@ -96,13 +108,9 @@ static void newcomer(int sock, void *arg)
 	struct side s[2];
 	pid_t self = getpid();
 
-	(void)arg;
 	pair_open(s, NULL);
 	fill(s[0].buffer, PIECE, MESSAGE_MARK);
-	side_receive(&s[1], RECEIVED, 0, PIECE);
-	side_post(&s[0], IBV_WR_SEND, SENT, 0, PIECE);
-	(void)side_expect(&s[0], SENT, IBV_WC_SUCCESS);
-	(void)side_expect(&s[1], RECEIVED, IBV_WC_SUCCESS);
+	pair_send(s, PIECE);
 	CHECK(is_filled(s[1].buffer, PIECE, MESSAGE_MARK));
 	pair_close(s);
 	tell(sock, &self, sizeof(self));
@@ -220,22 +228,21 @@ static void others_go_on(const struct scene *s, enum state_of_a a)
 
 /* ---------------------------------------------------------------------- scenes */
 
-static void open_scene(struct scene *s, struct slow_file *file, unsigned int hung, int flags,
-		       bool on_demand)
+static void open_scene(struct scene *s)
 {
+	const struct hung_case *c = s->about;
+	struct slow_file *file = s->file;
 	struct order a = { .kind = ORDER_OPEN }, b = { .kind = ORDER_OPEN };
 
-	memset(s, 0, sizeof(*s));
-	s->file = file;
 	for (size_t at = 0; at < file->length; at += SLOW_PAGE)
 		fill(file->content + at, SLOW_PAGE, (uint32_t)(at / SLOW_PAGE));
 	s->daemon = ask_daemon();
 	worker_start(&s->a, "A", file);
 	worker_start(&s->b, "B", file);
 	worker_start(&s->c, "C", file);
-	a.flags = flags;
-	a.on_demand = on_demand;
-	for (a.side = b.side = 0; a.side < hung; a.side = ++b.side)
+	a.flags = c->flags;
+	a.on_demand = c->on_demand;
+	for (a.side = b.side = 0; a.side < c->sides; a.side = ++b.side)
 		workers_connect(&s->a, &a, &s->b, &b);
 	a = b = (struct order){ .kind = ORDER_OPEN, .side = ORDINARY_SIDE };
 	workers_connect(&s->a, &a, &s->b, &b);
@@ -269,9 +276,9 @@ static void check_page(const struct worker *w, unsigned int side, size_t offset,
 
 /* -------------------------------------------------------------------- commands */
 
-static void call_waits(struct scene *s, enum order_kind kind)
+static void call_waits(struct scene *s)
 {
-	struct order o = { .kind = kind, .offset = THE_PAGE };
+	struct order o = { .kind = s->about->call, .offset = THE_PAGE };
 
 	slow_file_hold(s->file);
 	worker_tell(&s->a, &o);
@@ -279,69 +286,42 @@ static void call_waits(struct scene *s, enum order_kind kind)
 	others_go_on(s, A_WAITS);
 }
 
-static void call_succeeds(struct scene *s, enum order_kind kind)
-{
-	call_waits(s, kind);
-	slow_file_release(s->file);
-	CHECK_EQ(worker_answer(&s->a, "the call", OTHER_TIME)->value, 0);
-	close_scene(s);
-}
-
-static void control_response(struct slow_file *file)
-{
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	call_succeeds(&s, ORDER_RESPONSE);
-}
-
-static void control_input(struct slow_file *file)
+static void call_succeeds(struct scene *s)
 {
 	const struct ib_uverbs_query_port input = { .port_num = 1 };
-	struct scene s;
 
-	open_scene(&s, file, 1, MAP_PRIVATE, false);
-	memcpy(file->content + THE_PAGE, &input, sizeof(input));
-	call_succeeds(&s, ORDER_INPUT);
-}
-
-static void control_advise(struct slow_file *file)
-{
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, true);
-	call_succeeds(&s, ORDER_ADVISE);
+	if (s->about->call == ORDER_INPUT)
+		memcpy(s->file->content + THE_PAGE, &input, sizeof(input));
+	call_waits(s);
+	slow_file_release(s->file);
+	CHECK_EQ(worker_answer(&s->a, "the call", OTHER_TIME)->value, 0);
 }
 
 /* The caller dies before the response. tests/faults/run checks that the new PD is freed. */
-static void control_kill(struct slow_file *file)
+static void control_kill(struct scene *s)
 {
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	call_waits(&s, ORDER_RESPONSE);
-	helper_kill(&s.a.h);
-	others_go_on(&s, A_IS_DEAD);
-	slow_file_release(file);
-	close_scene(&s);
+	call_waits(s);
+	helper_kill(&s->a.h);
+	others_go_on(s, A_IS_DEAD);
+	slow_file_release(s->file);
 }
 
 /* Callers die one after the other, more than there are pagers. The next caller still gets one. */
-static void control_kill_many(struct slow_file *file)
+static void control_kill_many(struct scene *s)
 {
 	const struct order open = { .kind = ORDER_OPEN, .flags = MAP_SHARED };
 	struct order o = { .kind = ORDER_RESPONSE };
 	struct worker w;
 
 	for (uint32_t i = 0; i < HUNG_PAGES; i++, o.offset += SLOW_PAGE) {
-		worker_start(&w, "victim", file);
+		worker_start(&w, "victim", s->file);
 		(void)worker_ask(&w, "open", &open, OTHER_TIME);
-		slow_file_hold(file);
+		slow_file_hold(s->file);
 		worker_tell(&w, &o);
-		slow_file_await_kept(file, i + 1);
+		slow_file_await_kept(s->file, i + 1);
 		helper_kill(&w.h);
 	}
-	slow_file_release(file);
+	slow_file_release(s->file);
 	comes_and_goes();
 }
 
@@ -356,22 +336,20 @@ static void await_end_of(pid_t pid)
 }
 
 /* vnetd ends while its pager waits for the page. A new daemon can start all the same. */
-static void daemon_end(struct slow_file *file)
+static void daemon_end(struct scene *s)
 {
-	struct scene s;
 	pid_t next;
 
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	call_waits(&s, ORDER_RESPONSE);
-	CHECK_EQ(kill(s.daemon, SIGTERM), 0);
-	await_end_of(s.daemon);
-	helper_kill(&s.a.h);
-	helper_kill(&s.b.h);
-	helper_kill(&s.c.h);
+	call_waits(s);
+	CHECK_EQ(kill(s->daemon, SIGTERM), 0);
+	await_end_of(s->daemon);
+	helper_kill(&s->a.h);
+	helper_kill(&s->b.h);
+	helper_kill(&s->c.h);
 	comes_and_goes();
 	next = ask_daemon();
-	CHECK(next > 0 && next != s.daemon);
-	slow_file_release(file);
+	CHECK(next > 0 && next != s->daemon);
+	slow_file_release(s->file);
 	/* The new daemon lives in the namespaces of this test, so it must not outlive the test. */
 	CHECK_EQ(kill(next, SIGTERM), 0);
 }
@@ -379,79 +357,51 @@ static void daemon_end(struct slow_file *file)
 /* ------------------------------------------------------------------- transfers */
 
 /* B writes to, reads from, or sends to A's page. The request must not complete yet. */
-static void b_transfers(struct scene *s, enum ibv_wr_opcode opcode)
+static void b_transfers(struct scene *s)
 {
 	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
-	if (opcode == IBV_WR_SEND)
+	if (s->about->opcode == IBV_WR_SEND)
 		receive(&s->a, 0, THE_PAGE + WITHIN, PIECE);
 	slow_file_hold(s->file);
-	post(&s->b, 0, opcode, SENT, THE_PAGE + WITHIN, PIECE);
+	post(&s->b, 0, s->about->opcode, SENT, THE_PAGE + WITHIN, PIECE);
 	slow_file_await_kept(s->file, 1);
 	others_go_on(s, A_IS_FREE);
 	worker_is_silent(&s->b, 0);
 }
 
-static void check_transfer(const struct scene *s, enum ibv_wr_opcode opcode)
+static void check_transfer(const struct scene *s)
 {
 	uint32_t mark = THE_PAGE / SLOW_PAGE;
 
 	worker_completes(&s->b, 0, SENT);
-	if (opcode == IBV_WR_SEND)
+	if (s->about->opcode == IBV_WR_SEND)
 		worker_completes(&s->a, 0, RECEIVED);
-	if (opcode == IBV_WR_RDMA_READ)
+	if (s->about->opcode == IBV_WR_RDMA_READ)
 		check_page(&s->b, 0, THE_PAGE, B_MARK, mark);
 	else
 		check_page(&s->a, 0, THE_PAGE, mark, B_MARK);
 }
 
-static void transfer(struct slow_file *file, enum ibv_wr_opcode opcode, int flags)
+static void transfer(struct scene *s)
 {
-	struct scene s;
-
-	open_scene(&s, file, 1, flags, false);
-	b_transfers(&s, opcode);
-	slow_file_release(file);
-	check_transfer(&s, opcode);
-	close_scene(&s);
-}
-
-static void write_shared(struct slow_file *file)
-{
-	transfer(file, IBV_WR_RDMA_WRITE, MAP_SHARED);
-}
-
-static void write_private(struct slow_file *file)
-{
-	transfer(file, IBV_WR_RDMA_WRITE, MAP_PRIVATE);
-}
-
-static void read_shared(struct slow_file *file)
-{
-	transfer(file, IBV_WR_RDMA_READ, MAP_SHARED);
-}
-
-static void receive_shared(struct slow_file *file)
-{
-	transfer(file, IBV_WR_SEND, MAP_SHARED);
+	b_transfers(s);
+	slow_file_release(s->file);
+	check_transfer(s);
 }
 
 /* The owner of the page dies, so the request must fail. */
-static void read_kill(struct slow_file *file)
+static void read_kill(struct scene *s)
 {
 	struct order wait = { .kind = ORDER_WAIT, .seconds = GIVE_UP_TIME };
 	const struct answer *a;
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	b_transfers(&s, IBV_WR_RDMA_READ);
-	helper_kill(&s.a.h);
-	a = worker_ask(&s.b, "completion", &wait, GIVE_UP_TIME + POST_TIME);
+	b_transfers(s);
+	helper_kill(&s->a.h);
+	a = worker_ask(&s->b, "completion", &wait, GIVE_UP_TIME + POST_TIME);
 	CHECK(a->completed);
 	CHECK_EQ(a->wc.wr_id, SENT);
 	CHECK(a->wc.status != IBV_WC_SUCCESS);
-	others_go_on(&s, A_IS_DEAD);
-	slow_file_release(file);
-	close_scene(&s);
+	others_go_on(s, A_IS_DEAD);
+	slow_file_release(s->file);
 }
 
 static void a_posts(const struct scene *s)
@@ -487,66 +437,51 @@ static void message_arrives(struct scene *s)
 	worker_completes(&s->a, 0, SENT);
 	worker_completes(&s->b, 0, RECEIVED);
 	check_page(&s->b, 0, THE_PAGE, B_MARK, THE_PAGE / SLOW_PAGE);
-	close_scene(s);
 }
 
-static void send_shared(struct slow_file *file)
+static void send_shared(struct scene *s)
 {
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	a_sends(&s);
-	message_arrives(&s);
+	a_sends(s);
+	message_arrives(s);
 }
 
 /* The send first waits for a receive. After that, it is not resumed by A's own call. */
-static void send_late(struct slow_file *file)
+static void send_late(struct scene *s)
 {
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	fill_buffer(&s.b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
-	a_posts(&s);
-	others_go_on(&s, A_WAITS);
-	receive(&s.b, 0, THE_PAGE + WITHIN, PIECE);
-	worker_is_silent(&s.b, 0);
-	slow_file_await_kept(file, 1);
-	others_go_on(&s, A_WAITS);
-	worker_is_silent(&s.b, 0);
-	message_arrives(&s);
+	fill_buffer(&s->b, 0, THE_PAGE, SLOW_PAGE, B_MARK);
+	a_posts(s);
+	others_go_on(s, A_WAITS);
+	receive(&s->b, 0, THE_PAGE + WITHIN, PIECE);
+	worker_is_silent(&s->b, 0);
+	slow_file_await_kept(s->file, 1);
+	others_go_on(s, A_WAITS);
+	worker_is_silent(&s->b, 0);
+	message_arrives(s);
 }
 
 /* A is killed while its own call waits for the page: A dies only when the page arrives. */
-static void send_kill(struct slow_file *file)
+static void send_kill(struct scene *s)
 {
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	a_sends(&s);
-	CHECK_EQ(kill(s.a.h.pid, SIGKILL), 0);
-	others_go_on(&s, A_IS_DEAD);
-	slow_file_release(file);
-	helper_kill(&s.a.h);
-	close_scene(&s);
+	a_sends(s);
+	CHECK_EQ(kill(s->a.h.pid, SIGKILL), 0);
+	others_go_on(s, A_IS_DEAD);
+	slow_file_release(s->file);
+	helper_kill(&s->a.h);
 }
 
 /*
  * A changes its address space while the pager brings a page of it. If the pager holds mmap_lock
  * meanwhile, A waits for it, but the daemon must not.
  */
-static void remap(struct slow_file *file)
+static void remap(struct scene *s)
 {
 	struct order o = { .kind = ORDER_REMAP, .side = ORDINARY_SIDE };
-	struct scene s;
-
-	open_scene(&s, file, 1, MAP_SHARED, false);
-	b_transfers(&s, IBV_WR_RDMA_WRITE);
-	worker_tell(&s.a, &o);
-	others_go_on(&s, A_WAITS);
-	slow_file_release(file);
-	CHECK_EQ(worker_answer(&s.a, "ibv_reg_mr", OTHER_TIME)->value, 0);
-	check_transfer(&s, IBV_WR_RDMA_WRITE);
-	close_scene(&s);
+	b_transfers(s);
+	worker_tell(&s->a, &o);
+	others_go_on(s, A_WAITS);
+	slow_file_release(s->file);
+	CHECK_EQ(worker_answer(&s->a, "ibv_reg_mr", OTHER_TIME)->value, 0);
+	check_transfer(s);
 }
 
 /* ----------------------------------------------------------------- many requests */
@@ -578,65 +513,68 @@ static void check_all(const struct scene *s)
 	}
 }
 
-static void many(struct slow_file *file)
+static void many(struct scene *s)
 {
 	struct bystanders bystanders;
-	struct scene s;
 
 	bystanders_start(&bystanders);
-	open_scene(&s, file, HUNG_SIDES, MAP_SHARED, false);
 	for (unsigned int page = 0; page < MANY_PAGES; page++)
-		fill_buffer(&s.b, page % HUNG_SIDES, (size_t)page * SLOW_PAGE, SLOW_PAGE, B_MARK);
-	slow_file_hold(file);
-	post_all(&s.b);
+		fill_buffer(&s->b, page % HUNG_SIDES, (size_t)page * SLOW_PAGE, SLOW_PAGE, B_MARK);
+	slow_file_hold(s->file);
+	post_all(&s->b);
 	/* The server delivers three pages one by one, then the rest. */
 	for (unsigned int i = 0; i < 3; i++) {
-		slow_file_await_kept(file, 1);
+		slow_file_await_kept(s->file, 1);
 		bystanders_check(&bystanders);
-		others_go_on(&s, A_IS_FREE);
+		others_go_on(s, A_IS_FREE);
 		bystanders_check(&bystanders);
-		slow_file_release_one(file);
+		slow_file_release_one(s->file);
 	}
-	slow_file_release(file);
-	check_all(&s);
-	close_scene(&s);
+	slow_file_release(s->file);
+	check_all(s);
 	bystanders_stop(&bystanders);
 }
 
 /* --------------------------------------------------------------- running a case */
 
-static const struct {
-	const char *name;
-	void (*run)(struct slow_file *file);
-} cases[] = {
-	{ "control-response", control_response },
-	{ "control-input", control_input },
-	{ "control-advise", control_advise },
-	{ "control-kill", control_kill },
-	{ "control-kill-many", control_kill_many },
-	{ "daemon-end", daemon_end },
-	{ "write", write_shared },
-	{ "write-private", write_private },
-	{ "read", read_shared },
-	{ "read-kill", read_kill },
-	{ "receive", receive_shared },
-	{ "send", send_shared },
-	{ "send-late", send_late },
-	{ "send-kill", send_kill },
-	{ "remap", remap },
-	{ "many", many },
+static const struct hung_case cases[] = {
+	{ "control-response", call_succeeds, .sides = 1, .flags = MAP_SHARED,
+	  .call = ORDER_RESPONSE },
+	{ "control-input", call_succeeds, .sides = 1, .flags = MAP_PRIVATE, .call = ORDER_INPUT },
+	{ "control-advise", call_succeeds, .sides = 1, .flags = MAP_SHARED, .on_demand = true,
+	  .call = ORDER_ADVISE },
+	{ "control-kill", control_kill, .sides = 1, .flags = MAP_SHARED, .call = ORDER_RESPONSE },
+	{ .name = "control-kill-many", .run = control_kill_many },
+	{ "daemon-end", daemon_end, .sides = 1, .flags = MAP_SHARED, .call = ORDER_RESPONSE },
+	{ "write", transfer, .sides = 1, .flags = MAP_SHARED, .opcode = IBV_WR_RDMA_WRITE },
+	{ "write-private", transfer, .sides = 1, .flags = MAP_PRIVATE,
+	  .opcode = IBV_WR_RDMA_WRITE },
+	{ "read", transfer, .sides = 1, .flags = MAP_SHARED, .opcode = IBV_WR_RDMA_READ },
+	{ "read-kill", read_kill, .sides = 1, .flags = MAP_SHARED, .opcode = IBV_WR_RDMA_READ },
+	{ "receive", transfer, .sides = 1, .flags = MAP_SHARED, .opcode = IBV_WR_SEND },
+	{ "send", send_shared, .sides = 1, .flags = MAP_SHARED },
+	{ "send-late", send_late, .sides = 1, .flags = MAP_SHARED },
+	{ "send-kill", send_kill, .sides = 1, .flags = MAP_SHARED },
+	{ "remap", remap, .sides = 1, .flags = MAP_SHARED, .opcode = IBV_WR_RDMA_WRITE },
+	{ "many", many, .sides = HUNG_SIDES, .flags = MAP_SHARED },
 };
 
 /* Starts the case in its own process group, so that all its processes can be killed. */
 static pid_t start_case(size_t number, struct slow_file *file)
 {
+	struct scene s = { .about = &cases[number], .file = file };
 	pid_t pid = fork();
 
 	CHECK(pid >= 0);
 	if (!pid) {
 		CHECK_EQ(prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
 		CHECK_EQ(setpgid(0, 0), 0);
-		cases[number].run(file);
+		if (s.about->sides)
+			open_scene(&s);
+		s.about->run(&s);
+		/* A case that ends the daemon has ended the workers, too. */
+		if (s.b.h.pid)
+			close_scene(&s);
 		_exit(0);
 	}
 	/* Parent and child both call setpgid(). The child may have ended by now. */

@@ -25,8 +25,7 @@ static void lay_over_file(struct side *s, int flags)
 	CHECK_EQ(ibv_dereg_mr(s->mr), 0);
 	CHECK_EQ(munmap(s->buffer, s->length), 0);
 	s->buffer = slow_file_map(slow_file, flags);
-	s->mr = ibv_reg_mr(s->pd, s->buffer, s->length, access);
-	CHECK(s->mr);
+	s->mr = MADE(ibv_reg_mr(s->pd, s->buffer, s->length, access));
 }
 
 static void open_side(struct side *s, const struct order *o)
@@ -152,8 +151,7 @@ static int64_t remap(const struct side *s)
 	struct ibv_mr *mr;
 
 	CHECK(memory != MAP_FAILED);
-	mr = ibv_reg_mr(s->pd, memory, SLOW_PAGE, SIDE_ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(s->pd, memory, SLOW_PAGE, SIDE_ACCESS));
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	return munmap(memory, SLOW_PAGE);
 }

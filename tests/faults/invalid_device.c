@@ -169,12 +169,10 @@ void invalid_device(void)
 
 static void busy_pd(void)
 {
-	struct ibv_pd *pd = ibv_alloc_pd(bench.context);
+	struct ibv_pd *pd = MADE(ibv_alloc_pd(bench.context));
 	struct ibv_mr *mr;
 
-	CHECK(pd);
-	mr = ibv_reg_mr(pd, bench.memory, bench.length, 0);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(pd, bench.memory, bench.length, 0));
 	judge("dealloc_pd", "with a region", ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
@@ -190,11 +188,9 @@ static void thread_domains(void)
 
 	judge("alloc_td", "unknown comp_mask", ERRNO_OF(ibv_alloc_td(bench.context, &wrong)),
 	      EINVAL);
-	td = ibv_alloc_td(bench.context, &right);
-	CHECK(td);
+	td = MADE(ibv_alloc_td(bench.context, &right));
 	attr.td = td;
-	parent = ibv_alloc_parent_domain(bench.context, &attr);
-	CHECK(parent);
+	parent = MADE(ibv_alloc_parent_domain(bench.context, &attr));
 	judge("dealloc_td", "in a parent domain", ibv_dealloc_td(td), EBUSY);
 	judge("dealloc_pd", "in a parent domain", ibv_dealloc_pd(bench.pd), EBUSY);
 	attr.pd = parent;

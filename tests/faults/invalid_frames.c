@@ -12,18 +12,16 @@ static struct ibv_wq *make_wq(struct ibv_pd *pd, struct ibv_cq *cq)
 	struct ibv_wq_init_attr attr = {
 		.wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1, .pd = pd, .cq = cq
 	};
-	struct ibv_wq *wq = ibv_create_wq(pd->context, &attr);
+	struct ibv_wq *wq = MADE(ibv_create_wq(pd->context, &attr));
 
-	CHECK(wq);
 	return wq;
 }
 
 static struct ibv_rwq_ind_table *make_table(struct ibv_wq **wqs, uint32_t log_size)
 {
 	struct ibv_rwq_ind_table_init_attr attr = { .log_ind_tbl_size = log_size, .ind_tbl = wqs };
-	struct ibv_rwq_ind_table *table = ibv_create_rwq_ind_table(bench.context, &attr);
+	struct ibv_rwq_ind_table *table = MADE(ibv_create_rwq_ind_table(bench.context, &attr));
 
-	CHECK(table);
 	return table;
 }
 
@@ -164,12 +162,10 @@ static void spreading_pairs(void)
 	};
 	struct ibv_wq *wq = make_wq(bench.pd, bench.cq);
 	struct ibv_rwq_ind_table *table = make_table(&wq, 0);
-	struct ibv_qp_init_attr_ex attr;
 	uint8_t key[256] = { 1 };
-	struct ibv_qp *qp;
+	struct ibv_qp_init_attr_ex attr = spreading(table, key);
+	struct ibv_qp *qp = ibv_create_qp_ex(bench.context, &attr);
 
-	attr = spreading(table, key);
-	qp = ibv_create_qp_ex(bench.context, &attr);
 	if (!qp) {
 		judge("create_qp_ex", "by an ordinary user", errno, EPERM);
 	} else {
@@ -280,9 +276,8 @@ static struct tagged tagged_of(unsigned int tags, uint32_t id)
 static void tags(struct ibv_qp *qp)
 {
 	struct tagged rule = tagged_of(1, 0xffffff);
-	struct ibv_flow *flow = ibv_create_flow(qp, &rule.attr);
+	struct ibv_flow *flow = MADE(ibv_create_flow(qp, &rule.attr));
 
-	CHECK(flow);
 	CHECK_EQ(ibv_destroy_flow(flow), 0);
 	rule = tagged_of(1, 0x1000000);
 	judge("create_flow", "a tag of more than 24 bits",
@@ -296,9 +291,8 @@ static void tags(struct ibv_qp *qp)
 static struct ibv_counters *make_counters(struct ibv_context *context)
 {
 	struct ibv_counters_init_attr init = { .comp_mask = 0 };
-	struct ibv_counters *counters = ibv_create_counters(context, &init);
+	struct ibv_counters *counters = MADE(ibv_create_counters(context, &init));
 
-	CHECK(counters);
 	return counters;
 }
 
@@ -347,8 +341,7 @@ static void counted_flows(struct ibv_qp *qp)
 	judge("create_flow", "another context's counters",
 	      ERRNO_OF(ibv_create_flow(qp, &rule.attr)), EINVAL);
 	rule = rule_of(counters);
-	flow = ibv_create_flow(qp, &rule.attr);
-	CHECK(flow);
+	flow = MADE(ibv_create_flow(qp, &rule.attr));
 	judge("attach_counters_point_flow", "a flow that is",
 	      ibv_attach_counters_point_flow(counters, &late, flow), EOPNOTSUPP);
 	attach(counters, 0, EBUSY);

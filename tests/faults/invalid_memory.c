@@ -177,8 +177,7 @@ static void memory_kinds(void)
 	      ERRNO_OF(ibv_reg_mr(bench.pd, constant, 4096, write)), EFAULT);
 	judge("reg_mr", "read-only, for windows",
 	      ERRNO_OF(ibv_reg_mr(bench.pd, constant, 4096, IBV_ACCESS_MW_BIND)), EFAULT);
-	mr = ibv_reg_mr(bench.pd, constant, 4096, IBV_ACCESS_REMOTE_READ);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(bench.pd, constant, 4096, IBV_ACCESS_REMOTE_READ));
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	munmap(constant, 4096);
 	munmap(closed, 4096);
@@ -231,8 +230,7 @@ static void device_regions(struct ibv_dm *dm)
 		      ERRNO_OF(ibv_reg_dm_mr(r.pd, dm, r.offset, r.length, (uint32_t)r.access)),
 		      wrong[i].want);
 	}
-	mr = ibv_reg_dm_mr(bench.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED);
-	CHECK(mr);
+	mr = MADE(ibv_reg_dm_mr(bench.pd, dm, 0, 4096, IBV_ACCESS_ZERO_BASED));
 	judge("free_dm", "with a region", ibv_free_dm(dm), EBUSY);
 	judge("rereg_mr", "of device memory",
 	      ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) ? errno : 0, EINVAL);
@@ -258,8 +256,7 @@ static void device_memory(void)
 		judge("alloc_dm", wrong[i].what, ERRNO_OF(ibv_alloc_dm(bench.context, &attr)),
 		      wrong[i].want);
 	}
-	dm = ibv_alloc_dm(bench.context, &right);
-	CHECK(dm);
+	dm = MADE(ibv_alloc_dm(bench.context, &right));
 	judge("memcpy_to_dm", "odd offset", ibv_memcpy_to_dm(dm, 2, bytes, 4), EFAULT);
 	judge("memcpy_to_dm", "odd length", ibv_memcpy_to_dm(dm, 4, bytes, 3), EFAULT);
 	judge("memcpy_to_dm", "beyond", ibv_memcpy_to_dm(dm, 4096, bytes, 4), EFAULT);
@@ -276,9 +273,8 @@ static void device_memory(void)
 static void check_region(struct ibv_mr *mr)
 {
 	struct ibv_mr before = *mr;
-	struct ibv_mr *same = ibv_import_mr(bench.pd, mr->handle);
+	struct ibv_mr *same = MADE(ibv_import_mr(bench.pd, mr->handle));
 
-	CHECK(same);
 	CHECK_EQ(same->lkey, before.lkey);
 	CHECK_EQ(same->length, bench.length);
 	ibv_unimport_mr(same);
@@ -347,9 +343,8 @@ static struct ibv_mr *region;
 
 static struct ibv_mw *make_window(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct ibv_mw *mw = ibv_alloc_mw(pd, type);
+	struct ibv_mw *mw = MADE(ibv_alloc_mw(pd, type));
 
-	CHECK(mw);
 	return mw;
 }
 
@@ -450,8 +445,8 @@ static void binds_later(void)
 void invalid_windows(void)
 {
 	pair_open(pair, &(struct wish){ .context = bench.context });
-	region = ibv_reg_mr(pair[0].pd, pair[0].buffer, 8192, SIDE_ACCESS | IBV_ACCESS_MW_BIND);
-	CHECK(region);
+	region = MADE(
+		ibv_reg_mr(pair[0].pd, pair[0].buffer, 8192, SIDE_ACCESS | IBV_ACCESS_MW_BIND));
 	types();
 	binds_at_once();
 	binds_later();

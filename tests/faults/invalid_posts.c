@@ -22,8 +22,7 @@ static void open_pair(enum ibv_qp_type type, bool srq)
 					.sge = 2,
 					.max_inline = INLINE,
 					.srq = srq });
-	ah = ibv_create_ah(pair[0].pd, &attr);
-	CHECK(ah);
+	ah = MADE(ibv_create_ah(pair[0].pd, &attr));
 }
 
 static void close_pair(void)
@@ -142,10 +141,9 @@ static void inline_opcodes(void)
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
 						      IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_LOCAL_INV,
 						      IBV_WR_BIND_MW };
-	struct ibv_mw *mw = ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = MADE(ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_2));
 	struct ibv_send_wr wr, *bad;
 
-	CHECK(mw);
 	for (size_t i = 0; i < COUNT(opcodes); i++) {
 		wr = good_wr(IBV_QPT_RC, 0);
 		wr.opcode = opcodes[i];
@@ -162,10 +160,9 @@ static void inline_opcodes(void)
 
 static void binds(void)
 {
-	struct ibv_mw *mw = ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = MADE(ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_2));
 	struct ibv_send_wr wr = good_wr(IBV_QPT_RC, 0), *bad;
 
-	CHECK(mw);
 	wr.opcode = IBV_WR_BIND_MW;
 	wr.bind_mw.mw = NULL;
 	judge("post_send", "bind of no window", ibv_post_send(pair[0].qp, &wr, &bad), EINVAL);
@@ -423,10 +420,8 @@ static void open_extended(enum ibv_qp_type type)
 	attr.pd = pair[0].pd;
 	attr.send_cq = pair[0].cq;
 	attr.recv_cq = pair[0].cq;
-	pair[0].qp = ibv_create_qp_ex(bench.context, &attr);
-	CHECK(pair[0].qp);
-	qpx = ibv_qp_to_qp_ex(pair[0].qp);
-	CHECK(qpx);
+	pair[0].qp = MADE(ibv_create_qp_ex(bench.context, &attr));
+	qpx = MADE(ibv_qp_to_qp_ex(pair[0].qp));
 	side_to_init(&pair[0]);
 	for (int i = 0; i < 2; i++)
 		a[i] = side_address(&pair[i]);
@@ -478,8 +473,7 @@ static void datagram_builders(void)
 void invalid_builders(void)
 {
 	open_extended(IBV_QPT_RC);
-	window = ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_1);
-	CHECK(window);
+	window = MADE(ibv_alloc_mw(pair[0].pd, IBV_MW_TYPE_1));
 	for (size_t i = 0; i < COUNT(batches); i++)
 		check_batch(batches[i].what, batches[i].build, batches[i].want);
 	aborted();

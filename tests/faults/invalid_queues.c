@@ -98,10 +98,9 @@ static void poll_cq(void)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 4, .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct ibv_poll_cq_attr unknown = { .comp_mask = 1 }, known = { .comp_mask = 0 };
-	struct ibv_cq_ex *cq = ibv_create_cq_ex(bench.context, &attr);
+	struct ibv_cq_ex *cq = MADE(ibv_create_cq_ex(bench.context, &attr));
 	struct ibv_wc wc;
 
-	CHECK(cq);
 	judge("poll_cq", "0 entries", ibv_poll_cq(bench.cq, 0, &wc), 0);
 	judge("poll_cq", "-1 entries", ibv_poll_cq(bench.cq, -1, &wc), 0);
 	judge("start_poll", "unknown comp_mask", ibv_start_poll(cq, &unknown), EINVAL);
@@ -116,12 +115,10 @@ static void poll_cq(void)
 
 static void busy_channel(void)
 {
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(bench.context);
+	struct ibv_comp_channel *channel = MADE(ibv_create_comp_channel(bench.context));
 	struct ibv_cq *cq;
 
-	CHECK(channel);
-	cq = ibv_create_cq(bench.context, 4, NULL, channel, 0);
-	CHECK(cq);
+	cq = MADE(ibv_create_cq(bench.context, 4, NULL, channel, 0));
 	judge("destroy_comp_channel", "with a CQ", ibv_destroy_comp_channel(channel), EBUSY);
 	CHECK_EQ(ibv_destroy_cq(cq), 0);
 	CHECK_EQ(ibv_destroy_comp_channel(channel), 0);
@@ -249,9 +246,8 @@ static void busy_srq(void)
 		.srq = bench.srq,
 		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
 	};
-	struct ibv_qp *qp = ibv_create_qp(bench.pd, &attr);
+	struct ibv_qp *qp = MADE(ibv_create_qp(bench.pd, &attr));
 
-	CHECK(qp);
 	judge("destroy_srq", "with a queue pair", ibv_destroy_srq(bench.srq), EBUSY);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
 }

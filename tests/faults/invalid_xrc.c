@@ -85,8 +85,7 @@ static void shared_queues(struct ibv_xrcd *xrcd, struct ibv_xrcd *foreign)
 		      ERRNO_OF(ibv_create_srq_ex(bench.context, &attr)), wrong[i].want);
 	}
 	attr = srq_attr(xrcd);
-	srq = ibv_create_srq_ex(bench.context, &attr);
-	CHECK(srq);
+	srq = MADE(ibv_create_srq_ex(bench.context, &attr));
 	init.srq = srq;
 	judge("create_qp", "another kind's SRQ", ERRNO_OF(ibv_create_qp(bench.pd, &init)), EINVAL);
 	judge("close_xrcd", "with an SRQ", ibv_close_xrcd(xrcd), EBUSY);
@@ -172,10 +171,8 @@ void invalid_groups(void)
 					 .cap = { 1, 1, 1, 1, 0 },
 					 .qp_type = IBV_QPT_UD };
 	union ibv_gid group = { .raw = { 0xff, 0x12, [15] = 9 } };
-	struct ibv_qp *qp;
+	struct ibv_qp *qp = MADE(ibv_create_qp(bench.pd, &init));
 
-	qp = ibv_create_qp(bench.pd, &init);
-	CHECK(qp);
 	judge("attach_mcast", "a unicast GID", ibv_attach_mcast(qp, &bench.gid, 0), EINVAL);
 	judge("attach_mcast", "not a datagram's", ibv_attach_mcast(bench.other.qp, &group, 0),
 	      EINVAL);

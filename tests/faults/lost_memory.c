@@ -140,7 +140,6 @@ static void responder_process(int sock, void *arg)
 	struct outcome o;
 	struct side s;
 
-	(void)arg;
 	for (;;) {
 		hear(sock, &c, sizeof(c));
 		if (!c.size)
@@ -288,7 +287,6 @@ static volatile sig_atomic_t signals;
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	signals++;
 }
 

@@ -10,10 +10,9 @@
 static void find_memory(struct nic_map *map)
 {
 	unsigned long long start, end, offset;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = MADE(fopen("/proc/self/maps", "re"));
 	char line[512];
 
-	CHECK(maps);
 	while (fgets(line, sizeof(line), maps)) {
 		if (!strstr(line, "/memfd:vnet-nic") ||
 		    sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) != 3 || offset ||

@@ -33,9 +33,8 @@ static void *make_qp(struct device *d, uint32_t *number)
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .send_cq = d->cq, .recv_cq = d->cq, .cap = { 1, 1, 1, 1, 0 }
 	};
-	struct ibv_qp *qp = ibv_create_qp(d->pd, &attr);
+	struct ibv_qp *qp = MADE(ibv_create_qp(d->pd, &attr));
 
-	CHECK(qp);
 	*number = qp->qp_num;
 	return qp;
 }
@@ -47,9 +46,9 @@ static void end_qp(void *object)
 
 static void *make_mr(struct device *d, uint32_t *number)
 {
-	struct ibv_mr *mr = ibv_reg_mr(d->pd, d->memory, sizeof(d->memory), IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_mr *mr =
+		MADE(ibv_reg_mr(d->pd, d->memory, sizeof(d->memory), IBV_ACCESS_LOCAL_WRITE));
 
-	CHECK(mr);
 	*number = mr->rkey;
 	return mr;
 }
@@ -77,11 +76,9 @@ static void *make_srq(struct device *d, uint32_t *number)
 	struct ibv_srq *srq;
 
 	if (!xrcd)
-		xrcd = ibv_open_xrcd(d->context, &domain);
-	CHECK(xrcd);
+		xrcd = MADE(ibv_open_xrcd(d->context, &domain));
 	attr.xrcd = xrcd;
-	srq = ibv_create_srq_ex(d->context, &attr);
-	CHECK(srq);
+	srq = MADE(ibv_create_srq_ex(d->context, &attr));
 	CHECK_EQ(ibv_get_srq_num(srq, number), 0);
 	return srq;
 }
@@ -150,10 +147,8 @@ int main(int argc, char **argv)
 	bool print = argc > 1 && strcmp(argv[1], "print") == 0;
 	uint32_t number[MANY];
 
-	d.pd = ibv_alloc_pd(d.context);
-	CHECK(d.pd);
-	d.cq = ibv_create_cq(d.context, 16, NULL, NULL, 0);
-	CHECK(d.cq);
+	d.pd = MADE(ibv_alloc_pd(d.context));
+	d.cq = MADE(ibv_create_cq(d.context, 16, NULL, NULL, 0));
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		make_many(&kinds[k], &d, number);
 		for (int i = 0; print && i < MANY; i++)

@@ -57,9 +57,8 @@ static void comes_later(void)
 {
 	static const uint32_t lengths[] = { 8, 64, PAGE, 3 * PAGE };
 	uint8_t *at = reserve(4 * PAGE, PROT_NONE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, 4 * PAGE, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, 4 * PAGE, ACCESS));
 
-	CHECK(mr);
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		CHECK_EQ(mprotect(at, 4 * PAGE, PROT_NONE), 0);
 		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, lengths[i], mr->lkey), IBV_WC_LOC_PROT_ERR);
@@ -84,12 +83,11 @@ static void comes_later(void)
 
 static void is_everything(void)
 {
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS));
 	uint8_t *at = reserve(PAGE, PROT_READ | PROT_WRITE);
 	uint8_t on_stack[200] = { 0 };
 	struct ibv_sge sge;
 
-	CHECK(mr);
 	peer_set(0, PAGE, 0x5a);
 	CHECK_EQ(transfer(IBV_WR_RDMA_READ, at, PAGE, mr->lkey), IBV_WC_SUCCESS);
 	CHECK_EQ(at[PAGE - 1], 0x5a);
@@ -115,12 +113,11 @@ static void is_everything(void)
 static void forks(void)
 {
 	uint8_t *at = reserve(PAGE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, PAGE, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, PAGE, ACCESS));
 	int go[2], status;
 	pid_t child;
 	char byte;
 
-	CHECK(mr);
 	memset(at, 1, PAGE);
 	CHECK_EQ(pipe(go), 0);
 	child = fork();
@@ -165,10 +162,9 @@ static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
 	struct ibv_mr *pinned = ibv_reg_mr(here.pd, at, PAGE, SIDE_ACCESS);
 	struct ibv_mr *to_read = ibv_reg_mr(here.pd, at, PAGE, IBV_ACCESS_ON_DEMAND);
 	struct ibv_pd *pd = ibv_alloc_pd(here.context);
-	uint32_t flags;
 
 	CHECK(pinned && to_read && pd);
-	for (flags = 0; flags <= FLUSH; flags += FLUSH) {
+	for (uint32_t flags = 0; flags <= FLUSH; flags += FLUSH) {
 		for (size_t i = 0; i < ADVICES; i++) {
 			CHECK_EQ(advise(here.pd, advices[i], flags, at, PAGE, mr->lkey + 1),
 				 ENOENT);
@@ -194,12 +190,10 @@ static void advice_to_nobody(struct ibv_mr *mr, uint8_t *at)
 static void is_advised(void)
 {
 	uint8_t *at = reserve(4 * PAGE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, 4 * PAGE, ACCESS);
-	uint32_t flags;
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, 4 * PAGE, ACCESS));
 
-	CHECK(mr);
 	advice_to_nobody(mr, at);
-	for (flags = 0; flags <= FLUSH; flags += FLUSH) {
+	for (uint32_t flags = 0; flags <= FLUSH; flags += FLUSH) {
 		for (size_t i = 0; i < ADVICES; i++) {
 			int bad = flags && i != 2 ? EFAULT : 0;
 
@@ -241,8 +235,7 @@ static void is_secret(void)
 	CHECK_EQ(ftruncate(file, 2 * PAGE), 0);
 	at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	CHECK(at != MAP_FAILED);
-	mr = ibv_reg_mr(here.pd, at, 2 * PAGE, ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(here.pd, at, 2 * PAGE, ACCESS));
 	/* One page is present, the other is not. */
 	memset(at, 1, PAGE);
 	CHECK_EQ(advise(here.pd, advices[2], FLUSH, at, 2 * PAGE, mr->lkey), 0);
@@ -292,10 +285,10 @@ static size_t too_many_windows(void)
 static int look_at_windows(const struct ibv_mr *mr, const uint8_t *at, size_t windows)
 {
 	struct ibv_sge sge[64];
-	size_t i, n = 0;
+	size_t n = 0;
 	int err = 0;
 
-	for (i = 0; i < windows && !err; i++) {
+	for (size_t i = 0; i < windows && !err; i++) {
 		sge[n++] = (struct ibv_sge){ .addr = (uintptr_t)at + i * WINDOW,
 					     .length = PAGE,
 					     .lkey = mr->lkey };
@@ -308,19 +301,9 @@ static int look_at_windows(const struct ibv_mr *mr, const uint8_t *at, size_t wi
 	return err;
 }
 
-/* A counter of the device. The kernel's core caches it for some milliseconds. */
 static uint64_t counted(const char *name)
 {
-	char path[256], text[32] = "";
-	int file;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
-		 ibv_get_device_name(here.context->device), name);
-	file = open(path, O_RDONLY);
-	CHECK(file >= 0);
-	CHECK(read(file, text, sizeof(text) - 1) > 0);
-	close(file);
-	return strtoull(text, NULL, 10);
+	return device_counter(here.context, name);
 }
 
 static void await_count(const char *name)
@@ -336,10 +319,9 @@ static void has_room(void)
 {
 	const size_t windows = 1000;
 	uint8_t *at = reserve_much(windows * WINDOW);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS));
 	uint64_t yields = counted("odp_yields");
 
-	CHECK(mr);
 	CHECK_EQ(look_at_windows(mr, at, windows), 0);
 	for (size_t i = 0; i < windows; i += 10)
 		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i * WINDOW, PAGE, mr->lkey),
@@ -352,7 +334,7 @@ static void has_room(void)
 /* A user at the limit gets further windows, and loses others of its own, in any region. */
 static void gives_way_to_itself(void)
 {
-	size_t i, windows = too_many_windows(), others = 64;
+	size_t windows = too_many_windows(), others = 64;
 	uint8_t *at = reserve_much(windows * WINDOW), *there = reserve_much(others * WINDOW);
 	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
 	struct ibv_mr *other = ibv_reg_mr(here.pd, there, others * WINDOW, ACCESS);
@@ -360,14 +342,14 @@ static void gives_way_to_itself(void)
 	CHECK(mr && other);
 	CHECK_EQ(look_at_windows(mr, at, windows), 0);
 	await_count("odp_yields");
-	for (i = 0; i < others; i++) {
+	for (size_t i = 0; i < others; i++) {
 		there[i * WINDOW] = (uint8_t)(i + 1);
 		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, there + i * WINDOW, PAGE, other->lkey),
 			 IBV_WC_SUCCESS);
 		CHECK_EQ(*peer_look(0, 1), i + 1);
 	}
 	await_count("odp_waits");
-	for (i = 0; i < windows; i += windows / 8)
+	for (size_t i = 0; i < windows; i += windows / 8)
 		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i * WINDOW, PAGE, mr->lkey),
 			 IBV_WC_SUCCESS);
 	note("%zu windows, in turn", windows + others);
@@ -384,11 +366,10 @@ static void hoard(void)
 	uint8_t *at = reserve_much(windows * WINDOW);
 	struct ibv_context *context = open_device();
 	struct ibv_pd *pd = ibv_alloc_pd(context);
-	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(pd, NULL, SIZE_MAX, ACCESS));
 	char byte;
 	int err;
 
-	CHECK(mr);
 	err = look_at_windows(mr, at, windows);
 	CHECK(err == 0 || err == ENOMEM);
 	note("hoards");
@@ -424,11 +405,10 @@ static bool overtakes_advice(const struct ibv_mr *mr, uint8_t *at, uint32_t leng
  */
 static bool takes_the_place_of_advice(uint8_t *at, uint8_t *other)
 {
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS));
 	const uint32_t length = 300 * WINDOW;
 	bool first;
 
-	CHECK(mr);
 	CHECK_EQ(madvise(at, 500 * WINDOW, MADV_DONTNEED), 0);
 	for (unsigned int i = 0; i < 40; i++)
 		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, at + i * 5 * WINDOW,
@@ -444,10 +424,9 @@ static void is_served_before_advice(void)
 {
 	const uint32_t length = 1u << 30;
 	uint8_t *at = reserve_much(length), *other = reserve(PAGE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, NULL, SIZE_MAX, ACCESS));
 	unsigned int i;
 
-	CHECK(mr);
 	/* Retry: the prefetch may be complete before this process runs again. */
 	for (i = 0; !overtakes_advice(mr, at, length); i++)
 		CHECK(i < 5);
@@ -463,25 +442,23 @@ static void is_swapped(void)
 {
 	const size_t length = 3 * WINDOW;
 	uint8_t *at = reserve_much(length);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, length, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, length, ACCESS));
 	unsigned int gone = 0;
-	size_t i;
 
-	CHECK(mr);
-	for (i = 0; i < length; i += PAGE)
+	for (size_t i = 0; i < length; i += PAGE)
 		at[i] = (uint8_t)(i / PAGE % 251);
 	CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, at, (uint32_t)length,
 			mr->lkey),
 		 0);
 	CHECK_EQ(madvise(at, length, MADV_PAGEOUT), 0);
-	for (i = 0; i < length; i += PAGE)
+	for (size_t i = 0; i < length; i += PAGE)
 		gone += !is_there(at + i);
-	for (i = 0; i < length; i += 17 * PAGE) {
+	for (size_t i = 0; i < length; i += 17 * PAGE) {
 		CHECK_EQ(transfer(IBV_WR_RDMA_WRITE, at + i, PAGE, mr->lkey), IBV_WC_SUCCESS);
 		CHECK_EQ(*peer_look(0, 1), i / PAGE % 251);
 		CHECK_EQ(transfer(IBV_WR_RDMA_READ, at + i, PAGE, mr->lkey), IBV_WC_SUCCESS);
 	}
-	for (i = 0; i < length; i += PAGE)
+	for (size_t i = 0; i < length; i += PAGE)
 		CHECK_EQ(at[i], i / PAGE % 251);
 	note("%u of %zu pages come back from elsewhere", gone, length / PAGE);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -512,10 +489,9 @@ static void is_advised_of_nothing(void)
 static void is_made_anew(void)
 {
 	uint8_t *at = reserve(2 * PAGE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, PAGE, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, PAGE, ACCESS));
 	static const int access[] = { ACCESS, SIDE_ACCESS, ACCESS };
 
-	CHECK(mr);
 	for (size_t i = 0; i < sizeof(access) / sizeof(access[0]); i++) {
 		peer_set(0, PAGE, (uint8_t)(20 + i));
 		CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access[i]), 0);
@@ -554,11 +530,10 @@ static void *fork_on(void *arg)
 static void forks_under_traffic(void)
 {
 	uint8_t *at = reserve(8 * PAGE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = ibv_reg_mr(here.pd, at, 8 * PAGE, ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr(here.pd, at, 8 * PAGE, ACCESS));
 	unsigned int i, forked = 0, most = rounds(200, 5000);
 	pthread_t thread;
 
-	CHECK(mr);
 	traffic_over = false;
 	CHECK_EQ(pthread_create(&thread, NULL, fork_on, &forked), 0);
 	for (i = 0; i < most; i++) {
@@ -611,8 +586,7 @@ static void end_regions(uint8_t *at)
 	int i;
 
 	for (i = 0; i < REGIONS; i++) {
-		mr[i] = ibv_reg_mr(here.pd, at, WINDOWS * WINDOW, ACCESS);
-		CHECK(mr[i]);
+		mr[i] = MADE(ibv_reg_mr(here.pd, at, WINDOWS * WINDOW, ACCESS));
 		CHECK_EQ(advise(here.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, FLUSH, at, PAGE,
 				mr[i]->lkey),
 			 0);
@@ -663,8 +637,7 @@ static void is_advised_while_it_changes(void)
 	unsigned int i, most = rounds(200, 10000);
 	pthread_t thread;
 
-	c.mr = ibv_reg_mr(here.pd, c.at, WINDOW, ACCESS);
-	CHECK(c.mr);
+	c.mr = MADE(ibv_reg_mr(here.pd, c.at, WINDOW, ACCESS));
 	changes_over = false;
 	CHECK_EQ(pthread_create(&thread, NULL, advise_on, &c), 0);
 	/* The last change moves the region back to where it began. */

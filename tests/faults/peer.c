@@ -83,7 +83,6 @@ static void serve(int sock, void *arg)
 	struct order order;
 	struct answer answer;
 
-	(void)arg;
 	do {
 		/* No time limit: the call returns if the test process ends. */
 		if (recv(sock, &order, sizeof(order), 0) != sizeof(order))

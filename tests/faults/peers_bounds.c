@@ -85,9 +85,8 @@ static void check_ranges(const struct range *ranges, size_t count, uint32_t lkey
 /* A local region whose addresses begin at `iova`. */
 static void check_iova(uint64_t iova, const struct range *ranges, size_t count)
 {
-	struct ibv_mr *mr = ibv_reg_mr_iova(here.pd, here.buffer, 4096, iova, SIDE_ACCESS);
+	struct ibv_mr *mr = MADE(ibv_reg_mr_iova(here.pd, here.buffer, 4096, iova, SIDE_ACCESS));
 
-	CHECK(mr);
 	check_ranges(ranges, count, mr->lkey, 0);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
@@ -191,13 +190,12 @@ static void roomy_receive(struct ibv_mr *mr)
 	pair_open(pair, &(struct wish){ .context = here.context });
 	/* The receiving queue pair must be in the PD of the region. */
 	CHECK_EQ(ibv_destroy_qp(pair[1].qp), 0);
-	pair[1].qp = ibv_create_qp(here.pd, &(struct ibv_qp_init_attr){
-						    .qp_type = IBV_QPT_RC,
-						    .send_cq = pair[1].cq,
-						    .recv_cq = pair[1].cq,
-						    .cap = { 4, 4, 4, 4, 0 },
-					    });
-	CHECK(pair[1].qp);
+	pair[1].qp = MADE(ibv_create_qp(here.pd, &(struct ibv_qp_init_attr){
+							 .qp_type = IBV_QPT_RC,
+							 .send_cq = pair[1].cq,
+							 .recv_cq = pair[1].cq,
+							 .cap = { 4, 4, 4, 4, 0 },
+						 }));
 	side_to_init(&pair[1]);
 	pair[0].peer = side_address(&pair[1]);
 	pair[1].peer = side_address(&pair[0]);
@@ -223,8 +221,7 @@ void large_region(void)
 
 	CHECK(memory != MAP_FAILED);
 	peer_open(&here, NULL);
-	mr = ibv_reg_mr(here.pd, memory, 4 * GIB + 4096, SIDE_ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(here.pd, memory, 4 * GIB + 4096, SIDE_ACCESS));
 	long_sums(mr);
 	roomy_receive(mr);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);

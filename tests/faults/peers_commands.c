@@ -127,16 +127,14 @@ static void second_ring_missing(void)
 	unsigned int count;
 
 	CHECK_EQ(ibv_query_device(here.context, &limits), 0);
-	gap = ibv_create_cq(here.context, ONE_RING, NULL, NULL, 0);
-	CHECK(gap);
+	gap = MADE(ibv_create_cq(here.context, ONE_RING, NULL, NULL, 0));
 	count = fill_heap(cqs, COUNT(cqs), limits.max_cqe);
 	for (unsigned int i = 0; i < 100; i++) {
 		CHECK(!ibv_create_cq(here.context, ONE_RING, NULL, NULL, 0));
 		CHECK_EQ(ibv_destroy_cq(gap), 0);
 		CHECK(!make_large_qp(&limits));
 		CHECK_EQ(errno, ENOMEM);
-		gap = ibv_create_cq(here.context, ONE_RING, NULL, NULL, 0);
-		CHECK(gap);
+		gap = MADE(ibv_create_cq(here.context, ONE_RING, NULL, NULL, 0));
 	}
 	while (count--)
 		CHECK_EQ(ibv_destroy_cq(cqs[count]), 0);

@@ -62,8 +62,7 @@ struct ibv_ah *address_handle(uint8_t sgid_index)
 	struct ibv_ah *ah;
 
 	CHECK_EQ(ibv_query_gid(here.context, 1, sgid_index, &attr.grh.dgid), 0);
-	ah = ibv_create_ah(here.pd, &attr);
-	CHECK(ah);
+	ah = MADE(ibv_create_ah(here.pd, &attr));
 	return ah;
 }
 

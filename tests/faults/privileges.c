@@ -71,12 +71,10 @@ static void ud_make(struct ud *ud)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_UD, .cap = { 4, 4, 1, 1, 0 } };
 
-	ud->cq = ibv_create_cq(context, 16, NULL, NULL, 0);
-	CHECK(ud->cq);
+	ud->cq = MADE(ibv_create_cq(context, 16, NULL, NULL, 0));
 	attr.send_cq = ud->cq;
 	attr.recv_cq = ud->cq;
-	ud->qp = ibv_create_qp(pd, &attr);
-	CHECK(ud->qp);
+	ud->qp = MADE(ibv_create_qp(pd, &attr));
 }
 
 static void ud_ready(struct ud *ud, uint32_t qkey)
@@ -127,16 +125,7 @@ static void arrives(struct ud *at)
 
 static uint64_t dropped(void)
 {
-	char path[256], text[32] = "";
-	int file;
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/drop_qkey",
-		 ibv_get_device_name(context->device));
-	file = open(path, O_RDONLY);
-	CHECK(file >= 0);
-	CHECK(read(file, text, sizeof(text) - 1) > 0);
-	close(file);
-	return strtoull(text, NULL, 10);
+	return device_counter(context, "drop_qkey");
 }
 
 /* Waits, because the kernel's core caches counters for some milliseconds. */
@@ -251,13 +240,10 @@ static void open_all(void)
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh.hop_limit = 64 };
 
 	context = open_device();
-	pd = ibv_alloc_pd(context);
-	CHECK(pd);
-	mr = ibv_reg_mr(pd, buffer, sizeof(buffer), IBV_ACCESS_LOCAL_WRITE);
-	CHECK(mr);
+	pd = MADE(ibv_alloc_pd(context));
+	mr = MADE(ibv_reg_mr(pd, buffer, sizeof(buffer), IBV_ACCESS_LOCAL_WRITE));
 	CHECK_EQ(ibv_query_gid(context, 1, 0, &attr.grh.dgid), 0);
-	ah = ibv_create_ah(pd, &attr);
-	CHECK(ah);
+	ah = MADE(ibv_create_ah(pd, &attr));
 }
 
 int main(void)
@@ -267,8 +253,7 @@ int main(void)
 	struct ibv_cq *cq;
 
 	open_all();
-	cq = ibv_create_cq(context, 4, NULL, NULL, 0);
-	CHECK(cq);
+	cq = MADE(ibv_create_cq(context, 4, NULL, NULL, 0));
 	if (raw_allowed) {
 		raw = make_raw(cq);
 		CHECK(raw);

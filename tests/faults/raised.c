@@ -122,8 +122,7 @@ static void open_each(struct side s[2], struct work *work)
 	CHECK(work->cq);
 	init.pd = s[1].pd;
 	init.cq = work->cq;
-	work->wq = ibv_create_wq(s[1].context, &init);
-	CHECK(work->wq);
+	work->wq = MADE(ibv_create_wq(s[1].context, &init));
 	CHECK_EQ(ibv_modify_wq(work->wq, &ready), 0);
 }
 

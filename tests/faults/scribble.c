@@ -112,7 +112,7 @@ static void scribble(const char *place)
 int main(int argc, char **argv)
 {
 	struct bystanders bystanders;
-	uint64_t since, seed;
+	uint64_t seed;
 	pid_t pid;
 
 	if (argc != 2)
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	/* The child may hang in a verb, because it has destroyed the device's state. */
-	for (since = now_ns(); !waitpid(pid, NULL, WNOHANG);)
+	for (uint64_t since = now_ns(); !waitpid(pid, NULL, WNOHANG);)
 		if (is_past(since, 2000000000ull)) {
 			kill(pid, SIGKILL);
 			waitpid(pid, NULL, 0);

@@ -12,10 +12,7 @@
 
 struct ibv_context *open_device(void)
 {
-	struct ibv_context *context = open_test_device(NULL);
-
-	CHECK(context);
-	return context;
+	return MADE(open_test_device(NULL));
 }
 
 static void settle_wish(struct wish *w, const struct wish *wish)
@@ -47,9 +44,8 @@ static void open_buffer(struct side *s)
 	}
 	s->buffer = mmap(NULL, s->length, PROT_READ | PROT_WRITE, flags, s->file, 0);
 	CHECK(s->buffer != MAP_FAILED);
-	s->mr = ibv_reg_mr(s->pd, s->buffer, s->length,
-			   SIDE_ACCESS | (s->wish.on_demand ? IBV_ACCESS_ON_DEMAND : 0));
-	CHECK(s->mr);
+	s->mr = MADE(ibv_reg_mr(s->pd, s->buffer, s->length,
+				SIDE_ACCESS | (s->wish.on_demand ? IBV_ACCESS_ON_DEMAND : 0)));
 }
 
 static void open_queues(struct side *s)
@@ -69,21 +65,31 @@ static void open_queues(struct side *s)
 	};
 
 	if (w->events) {
-		s->channel = ibv_create_comp_channel(s->context);
-		CHECK(s->channel);
+		s->channel = MADE(ibv_create_comp_channel(s->context));
 	}
-	s->cq = ibv_create_cq(s->context, (int)w->depth * 2, s, s->channel, 0);
-	CHECK(s->cq);
+	s->cq = MADE(ibv_create_cq(s->context, (int)w->depth * 2, s, s->channel, 0));
 	if (w->srq) {
-		s->srq = ibv_create_srq(s->pd, &srq_attr);
-		CHECK(s->srq);
+		s->srq = MADE(ibv_create_srq(s->pd, &srq_attr));
 	}
 	attr.send_cq = s->cq;
 	attr.recv_cq = s->cq;
 	attr.srq = s->srq;
-	s->qp = ibv_create_qp(s->pd, &attr);
-	CHECK(s->qp);
+	s->qp = MADE(ibv_create_qp(s->pd, &attr));
 	side_to_init(s);
+}
+
+uint64_t device_counter(const struct ibv_context *context, const char *name)
+{
+	unsigned long long count;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 ibv_get_device_name(context->device), name);
+	file = MADE(fopen(path, "re"));
+	CHECK_EQ(fscanf(file, "%llu", &count), 1);
+	fclose(file);
+	return count;
 }
 
 void side_open(struct side *s, const struct wish *wish)
@@ -91,8 +97,7 @@ void side_open(struct side *s, const struct wish *wish)
 	memset(s, 0, sizeof(*s));
 	settle_wish(&s->wish, wish);
 	s->context = s->wish.context ? s->wish.context : open_device();
-	s->pd = ibv_alloc_pd(s->context);
-	CHECK(s->pd);
+	s->pd = MADE(ibv_alloc_pd(s->context));
 	open_buffer(s);
 	open_queues(s);
 }
@@ -221,6 +226,49 @@ void pair_close(struct side s[2])
 {
 	side_close(&s[0]);
 	side_close(&s[1]);
+}
+
+void pair_send(struct side s[2], size_t length)
+{
+	side_receive(&s[1], 1, 0, length);
+	side_post(&s[0], IBV_WR_SEND, 2, 0, length);
+	(void)side_expect(&s[0], 2, IBV_WC_SUCCESS);
+	(void)side_expect(&s[1], 1, IBV_WC_SUCCESS);
+}
+
+void side_destroy_qp(struct side *s)
+{
+	CHECK_EQ(ibv_destroy_qp(s->qp), 0);
+	s->qp = NULL;
+}
+
+void side_destroy_cq(struct side *s)
+{
+	CHECK_EQ(ibv_destroy_cq(s->cq), 0);
+	s->cq = NULL;
+}
+
+void side_destroy_srq(struct side *s)
+{
+	CHECK_EQ(ibv_destroy_srq(s->srq), 0);
+	s->srq = NULL;
+}
+
+struct ibv_qp *make_rc_qp(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t receives)
+{
+	return ibv_create_qp(pd, &(struct ibv_qp_init_attr){
+					 .qp_type = IBV_QPT_RC,
+					 .send_cq = cq,
+					 .recv_cq = cq,
+					 .cap = { 4, receives, 1, 1, 0 },
+				 });
+}
+
+void qp_to_error(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	CHECK_EQ(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 }
 
 enum ibv_qp_state side_state(const struct side *s)

@@ -73,6 +73,8 @@ struct side {
 
 /* Opens the first device; ends the test if there is none. */
 struct ibv_context *open_device(void);
+/* A counter of the device's port, from sysfs. The kernel's core caches it for some milliseconds. */
+uint64_t device_counter(const struct ibv_context *context, const char *name);
 
 /* Creates all objects. The queue pair is in INIT afterwards. */
 void side_open(struct side *s, const struct wish *wish);
@@ -96,6 +98,17 @@ void side_meet(struct side *s, int sock);
 /* Two connected sides in this process. */
 void pair_open(struct side s[2], const struct wish *wish);
 void pair_close(struct side s[2]);
+/* Sends a message from s[0] to s[1], and waits for both completions. */
+void pair_send(struct side s[2], size_t length);
+
+/* Destroy one object before side_close(), which then leaves it out. */
+void side_destroy_qp(struct side *s);
+void side_destroy_cq(struct side *s);
+void side_destroy_srq(struct side *s);
+
+/* An RC queue pair with room for 4 sends and `receives` receives of one SGE. */
+struct ibv_qp *make_rc_qp(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t receives);
+void qp_to_error(struct ibv_qp *qp);
 
 enum ibv_qp_state side_state(const struct side *s);
 

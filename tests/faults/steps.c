@@ -86,10 +86,9 @@ static void open_window(struct survivor *v)
 {
 	struct side *s = &v->s[PLAIN];
 
-	v->window_mr = ibv_reg_mr(s->pd, s->buffer, s->length, SIDE_ACCESS | IBV_ACCESS_MW_BIND);
-	CHECK(v->window_mr);
-	v->window = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2);
-	CHECK(v->window);
+	v->window_mr =
+		MADE(ibv_reg_mr(s->pd, s->buffer, s->length, SIDE_ACCESS | IBV_ACCESS_MW_BIND));
+	v->window = MADE(ibv_alloc_mw(s->pd, IBV_MW_TYPE_2));
 	bind_window(v);
 }
 
@@ -253,14 +252,13 @@ static void check_shared(struct survivor *v)
 	struct address mine, theirs;
 
 	CHECK_EQ(ibv_destroy_qp(s->qp), 0);
-	s->qp = ibv_create_qp(s->pd, &(struct ibv_qp_init_attr){
-					     .qp_type = IBV_QPT_RC,
-					     .send_cq = s->cq,
-					     .recv_cq = s->cq,
-					     .srq = s->srq,
-					     .cap = { .max_send_wr = 1, .max_send_sge = 1 },
-				     });
-	CHECK(s->qp);
+	s->qp = MADE(ibv_create_qp(s->pd, &(struct ibv_qp_init_attr){
+						  .qp_type = IBV_QPT_RC,
+						  .send_cq = s->cq,
+						  .recv_cq = s->cq,
+						  .srq = s->srq,
+						  .cap = { .max_send_wr = 1, .max_send_sge = 1 },
+					  }));
 	side_to_init(s);
 	side_open(&sender, NULL);
 	mine = side_address(s);
@@ -289,8 +287,7 @@ static void check_word(struct survivor *v)
 
 	check_count("the word", (uint32_t)*word, v->progress->added);
 	pair_open(adder, NULL);
-	mr = ibv_reg_mr(adder[1].pd, s->buffer, s->length, SIDE_ACCESS);
-	CHECK(mr);
+	mr = MADE(ibv_reg_mr(adder[1].pd, s->buffer, s->length, SIDE_ACCESS));
 	adder[0].peer.rkey = mr->rkey;
 	adder[0].peer.addr = (uintptr_t)s->buffer + WORD_AT;
 	*word = 41;
@@ -304,8 +301,7 @@ static void check_word(struct survivor *v)
 static void survivor_end(struct survivor *v)
 {
 	for (int i = 0; i < SIDES; i++) {
-		CHECK_EQ(ibv_destroy_qp(v->s[i].qp), 0);
-		v->s[i].qp = NULL;
+		side_destroy_qp(&v->s[i]);
 	}
 	CHECK_EQ(ibv_dealloc_mw(v->window), 0);
 	CHECK_EQ(ibv_dereg_mr(v->window_mr), 0);
@@ -552,13 +548,13 @@ static void at_step(enum what what, const char *step, const char *count)
 static void at_random_instant(enum what what)
 {
 	struct survivor v;
-	uint64_t since, delay;
+	uint64_t delay;
 
 	survivor_begin(&v, what == RESUME ? RANDOM_MESSAGES : 0, NULL);
 	survivor_go(&v);
 	/* A quarter of the time, during the first operations. */
 	delay = random_below(4) ? random_below(5000000) : random_below(200000);
-	for (since = now_ns(); !is_past(since, delay);)
+	for (uint64_t since = now_ns(); !is_past(since, delay);)
 		(void)serve(&v);
 	CHECK_EQ(kill(v.victim.pid, signal_of(what)), 0);
 	serve_until(&v, what);

@@ -72,12 +72,10 @@ static void open_receiver_that(bool knows_tags)
 	r.cq = ibv_create_cq_ex(r.context, &cq);
 	CHECK(r.pd && r.cq);
 	srq = srq_attr();
-	r.srq = ibv_create_srq_ex(r.context, &srq);
-	CHECK(r.srq);
+	r.srq = MADE(ibv_create_srq_ex(r.context, &srq));
 	r.memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(r.memory != MAP_FAILED);
-	r.mr = ibv_reg_mr(r.pd, r.memory, SIZE, SIDE_ACCESS);
-	CHECK(r.mr);
+	r.mr = MADE(ibv_reg_mr(r.pd, r.memory, SIZE, SIDE_ACCESS));
 }
 
 static void open_receiver(void)
@@ -92,8 +90,7 @@ static void open_qp(void)
 					 .send_cq = ibv_cq_ex_to_cq(r.cq),
 					 .recv_cq = ibv_cq_ex_to_cq(r.cq) };
 
-	r.qp = ibv_create_qp(r.pd, &attr);
-	CHECK(r.qp);
+	r.qp = MADE(ibv_create_qp(r.pd, &attr));
 }
 
 static void close_receiver(void)
@@ -234,7 +231,6 @@ static void sender(int sock, void *arg)
 	struct order o;
 	struct side s;
 
-	(void)arg;
 	side_open(&s, &(struct wish){ .length = SIZE });
 	side_meet(&s, sock);
 	for (;;) {
@@ -275,7 +271,6 @@ static void sender_elsewhere(int sock, void *arg)
 	char fd[16];
 	size_t n = 0;
 
-	(void)arg;
 	snprintf(fd, sizeof(fd), "%d", dup(sock));
 	while (n < WORDS && starter[n]) {
 		words[n] = starter[n];

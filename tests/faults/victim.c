@@ -188,14 +188,12 @@ static void open_tagged(struct tagged *t)
 
 	side_open(&t->out, NULL);
 	in = t->out;
-	t->cq = ibv_create_cq_ex(in.context, &cq);
-	CHECK(t->cq);
+	t->cq = MADE(ibv_create_cq_ex(in.context, &cq));
 	qp.send_cq = qp.recv_cq = srq.cq = ibv_cq_ex_to_cq(t->cq);
 	srq.pd = in.pd;
 	t->srq = qp.srq = ibv_create_srq_ex(in.context, &srq);
 	CHECK(t->srq);
-	in.qp = ibv_create_qp(in.pd, &qp);
-	CHECK(in.qp);
+	in.qp = MADE(ibv_create_qp(in.pd, &qp));
 	side_to_init(&in);
 	to = side_address(&in);
 	from = side_address(&t->out);
@@ -229,11 +227,10 @@ static void use_tag(struct tagged *t)
 static void work(struct side s[SIDES], struct ibv_mr *mr, struct ibv_mw *mw)
 {
 	struct tagged tagged;
-	uint32_t n;
 
 	open_tagged(&tagged);
 
-	for (n = 0; !orders.messages || n < orders.messages; n++) {
+	for (uint32_t n = 0; !orders.messages || n < orders.messages; n++) {
 		CHECK_EQ(ibv_req_notify_cq(s[PLAIN].cq, 0), 0);
 		send_message(&s[PLAIN], n, n == 0);
 		wait_asleep(&s[PLAIN]);
@@ -272,11 +269,9 @@ int victim_main(int argc, char **argv)
 		side_receive(&s[i], 0, AREA_AT, AREA_SIZE);
 		side_meet(&s[i], sock);
 	}
-	mr = ibv_reg_mr(s[PLAIN].pd, s[PLAIN].buffer, s[PLAIN].length,
-			SIDE_ACCESS | IBV_ACCESS_MW_BIND);
-	CHECK(mr);
-	mw = ibv_alloc_mw(s[PLAIN].pd, IBV_MW_TYPE_2);
-	CHECK(mw);
+	mr = MADE(ibv_reg_mr(s[PLAIN].pd, s[PLAIN].buffer, s[PLAIN].length,
+			     SIDE_ACCESS | IBV_ACCESS_MW_BIND));
+	mw = MADE(ibv_alloc_mw(s[PLAIN].pd, IBV_MW_TYPE_2));
 	hear(sock, &orders.window_rkey, sizeof(orders.window_rkey));
 	work(s, mr, mw);
 	return 0;

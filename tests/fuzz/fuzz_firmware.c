@@ -142,13 +142,12 @@ static void make_third_party(void)
 static void make_stage(void)
 {
 	struct qp_options o = { .sq_entries = 8, .rq_entries = 8 };
-	u32 i;
 
 	world_queue_bytes = 448u << 10;
 	world_setup(NULL);
 	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
 	/* Destroys the default regions over whole spaces. */
-	for (i = 0; i < PROCESSES; i++)
+	for (u32 i = 0; i < PROCESSES; i++)
 		assert_int_equal(nic_mr_destroy(&w.agent, w.p[i].key), NIC_OK);
 	/* The hostile process may access its own memory in any way. */
 	tp_allow(w.p[0].nic.space, 0, ~0ull, TP_READ | TP_WRITE);
@@ -156,7 +155,7 @@ static void make_stage(void)
 	s.cq = make_cq_channel(&w.p[0], 64, CHANNEL, 7);
 	s.peer_cq = make_cq_channel(&w.p[1], 64, CHANNEL, 8);
 	s.srq = make_srq(&w.p[0], 8);
-	for (i = 0; i < TYPES; i++) {
+	for (u32 i = 0; i < TYPES; i++) {
 		s.mine[i] = make_qp_with(&w.p[0], types[i], s.cq, s.cq, &o);
 		s.peer[i] = make_qp_with(&w.p[1], types[i], s.peer_cq, s.peer_cq, &o);
 		connect(s.mine[i], s.peer[i]);
@@ -172,15 +171,13 @@ static void make_stage(void)
 	region_of_peer(ATOMIC, NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_ATOMIC,
 		       TP_READ | TP_WRITE);
 	make_third_party();
-	for (i = 0; i < 3 * SLOTS; i++)
+	for (u32 i = 0; i < 3 * SLOTS; i++)
 		s.area[i].ring = ring_make(8, 10);
 	tp.check_regions = true;
 }
 
 static void remember(void)
 {
-	u32 i;
-
 	first.memory = malloc(tp.memory_size);
 	memcpy(first.memory, tp.memory, tp.memory_size);
 	first.tp = tp;
@@ -194,7 +191,7 @@ static void remember(void)
 	first.sharing = *s.sharing;
 	first.u = *s.u;
 	first.v = *s.v;
-	for (i = 0; i < TYPES; i++) {
+	for (u32 i = 0; i < TYPES; i++) {
 		first.mine[i] = *s.mine[i];
 		first.peer[i] = *s.peer[i];
 	}
@@ -203,8 +200,6 @@ static void remember(void)
 
 static void begin_anew(void)
 {
-	u32 i;
-
 	if (!first.made) {
 		make_stage();
 		remember();
@@ -220,12 +215,12 @@ static void begin_anew(void)
 	*s.sharing = first.sharing;
 	*s.u = first.u;
 	*s.v = first.v;
-	for (i = 0; i < TYPES; i++) {
+	for (u32 i = 0; i < TYPES; i++) {
 		*s.mine[i] = first.mine[i];
 		*s.peer[i] = first.peer[i];
 	}
 	memcpy(tp.memory, first.memory, tp.memory_size);
-	for (i = 0; i < PROCESSES; i++)
+	for (u32 i = 0; i < PROCESSES; i++)
 		memset(mem(&w.p[i], 0), 0, USED);
 }
 
@@ -264,9 +259,8 @@ static void no_lock_is_left(void)
 static void third_party_runs_on(void)
 {
 	struct qp *way[2][2] = { { s.u, s.v }, { s.v, s.u } };
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct qp *from = way[i][0], *to = way[i][1];
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 		struct sge room = { at(to->p, THIRD), 40, s.third_key[to->p->index] };
@@ -405,7 +399,6 @@ static void post_some_send(void)
 	struct qp *qp = which & 0x80 ? s.sharing : s.mine[which % TYPES];
 	struct vnet_send_wqe wqe = wr(how % 11, byte());
 	u8 *slot = qp->sq.slots + ((size_t)(qp->sq.hdr->prod & qp->sq.mask) << qp->sq.shift);
-	u32 i;
 
 	wqe.flags = byte();
 	wqe.num_sge = byte() % 8;
@@ -417,7 +410,7 @@ static void post_some_send(void)
 	}
 	aim(&wqe, qp->type);
 	memcpy(slot, &wqe, sizeof(wqe));
-	for (i = 0; i < 4 && i < wqe.num_sge; i++) {
+	for (u32 i = 0; i < 4 && i < wqe.num_sge; i++) {
 		struct vnet_sge entry;
 
 		some_sge(&w.p[0], &entry);
@@ -437,12 +430,11 @@ static void post_some_recv(void)
 	struct ring *ring = (which & 0xc0) == 0x40 ? &s.srq->ring : &qp->rq;
 	u8 *slot = ring->slots + ((size_t)(ring->hdr->prod & ring->mask) << ring->shift);
 	struct vnet_recv_wqe wqe = { .wr_id = byte(), .num_sge = byte() % 6 };
-	u32 i;
 
 	if (p == &w.p[1] && ring->hdr->prod - ring->hdr->cons > ring->mask)
 		return;
 	memcpy(slot, &wqe, sizeof(wqe));
-	for (i = 0; i < wqe.num_sge; i++) {
+	for (u32 i = 0; i < wqe.num_sge; i++) {
 		struct vnet_sge entry;
 
 		some_sge(p, &entry);
@@ -498,7 +490,6 @@ static void doorbells(void)
 
 static void drain(void *arg)
 {
-	(void)arg;
 }
 
 static void channel(void)
@@ -554,9 +545,7 @@ static void modify_some(void)
 
 static struct area *free_area(void)
 {
-	u32 i;
-
-	for (i = 0; i < 3 * SLOTS; i++) {
+	for (u32 i = 0; i < 3 * SLOTS; i++) {
 		if (!s.area[i].used) {
 			memset(s.area[i].ring.hdr, 0, VNET_RING_HDR_SIZE + (8u << 10));
 			return &s.area[i];
@@ -613,12 +602,11 @@ static void destroy_qp(u32 slot)
 {
 	const struct nic_qp *qp = &w.agent.qp[s.made_qp[slot] & w.agent.qp_index_mask];
 	u64 sq = qp->sq_ring, rq = qp->rq.ring;
-	u32 i;
 
 	if (!s.made_qp[slot] || nic_qp_destroy(&w.agent, s.made_qp[slot]) != NIC_OK)
 		return;
 	s.made_qp[slot] = 0;
-	for (i = 0; i < 3 * SLOTS; i++) {
+	for (u32 i = 0; i < 3 * SLOTS; i++) {
 		if (s.area[i].ring.offset == sq || s.area[i].ring.offset == rq)
 			s.area[i].used = false;
 	}
@@ -776,7 +764,6 @@ static u32 countdown;
 
 static void on_step(int step)
 {
-	(void)step;
 	if (!innocent && !countdown--)
 		longjmp(afterlife, 1);
 }
@@ -807,27 +794,27 @@ static void act(void)
 /* The process has ended: the agent destroys all of its objects. */
 static void clean_up(void)
 {
-	u32 i, events;
+	u32 events;
 
 	if (s.stopped)
 		*s.stopped = 0;
 	s.stopped = NULL;
 	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
-	for (i = 0; i < SLOTS; i++) {
+	for (u32 i = 0; i < SLOTS; i++) {
 		destroy_qp(i);
 		MUST(!s.made_qp[i]);
 	}
-	for (i = 0; i < TYPES; i++)
+	for (u32 i = 0; i < TYPES; i++)
 		MUST(nic_qp_destroy(&w.agent, s.mine[i]->qpn) == NIC_OK);
 	MUST(nic_qp_destroy(&w.agent, s.sharing->qpn) == NIC_OK);
 	MUST(nic_srq_destroy(&w.agent, s.srq->srqn) == NIC_OK);
 	MUST(nic_cq_destroy(&w.agent, s.cq->cqn, &events) == NIC_OK);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		MUST(nic_mr_destroy(&w.agent, s.mw[i]) == NIC_OK);
 	/* Windows first, then the regions that they may be bound to. */
-	for (i = 0; i < 2 * SLOTS; i++)
+	for (u32 i = 0; i < 2 * SLOTS; i++)
 		destroy_mr(i % SLOTS);
-	for (i = 0; i < SLOTS; i++)
+	for (u32 i = 0; i < SLOTS; i++)
 		MUST(!s.made_mr[i]);
 	MUST(nic_mr_destroy(&w.agent, w.p[0].key) == NIC_OK);
 }

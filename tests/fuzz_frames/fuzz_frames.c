@@ -427,12 +427,10 @@ static void honest_traffic(void)
 
 static bool locks_are_free(const struct nic *nic)
 {
-	u32 i;
-
-	for (i = 0; i < nic->max_row; i++)
+	for (u32 i = 0; i < nic->max_row; i++)
 		if (nic->row[i].lock)
 			return false;
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		if (nic->qp[i].sq_lock || nic->qp[i].rq.lock)
 			return false;
 	return !nic->hdr->row_lock && !nic->hdr->frame_lock;
@@ -440,8 +438,6 @@ static bool locks_are_free(const struct nic *nic)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	u32 i;
-
 	in = data;
 	left = size;
 	forged = false;
@@ -451,7 +447,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(cookie, 0, sizeof(cookie));
 	on_frame = overhear;
 	world_make(1, &config);
-	for (i = 0; i < TYPES; i++) {
+	for (u32 i = 0; i < TYPES; i++) {
 		near[i] = end_make(&side[0], types[i], false);
 		far[i] = end_make(&side[1], types[i], types[i] == NIC_QPT_RC);
 		end_connect(near[i], far[i]);
@@ -481,7 +477,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			crafted_frame();
 			break;
 		}
-		for (i = 0; i < TYPES; i++) {
+		for (u32 i = 0; i < TYPES; i++) {
 			drain(near[i]);
 			drain(far[i]);
 		}

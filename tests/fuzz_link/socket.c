@@ -118,9 +118,6 @@ static long fuzz_fstat(struct stat *st)
 
 static long fuzz_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	(void)d;
-	(void)e;
-	(void)f;
 	if (a != DESCRIPTOR)
 		abort();
 	switch (number) {

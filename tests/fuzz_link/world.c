@@ -59,7 +59,6 @@ static u64 now_drawn;
 
 bool plat_random(struct nic *of, void *bytes, u32 length)
 {
-	(void)of;
 	/* All results differ, and are the same in each run of an input. */
 	memset(bytes, 0x5a, length);
 	now_drawn++;
@@ -74,7 +73,6 @@ u64 plat_clock(void)
 
 void plat_kick(struct nic *of)
 {
-	(void)of;
 }
 
 void plat_relax(void)
@@ -83,28 +81,20 @@ void plat_relax(void)
 
 bool plat_turn(struct nic *of)
 {
-	(void)of;
 	return true;
 }
 
 void plat_step(int step)
 {
-	(void)step;
 }
 
 void plat_channel_ready(struct nic *of, u32 channel, bool first)
 {
-	(void)of;
-	(void)channel;
-	(void)first;
 	abort();
 }
 
 void *plat_queue(struct nic *of, u64 offset, u64 length)
 {
-	(void)of;
-	(void)offset;
-	(void)length;
 	return NULL;
 }
 
@@ -112,19 +102,12 @@ void *plat_queue(struct nic *of, u64 offset, u64 length)
 enum nic_copy_result plat_copy(struct nic *of, const struct nic_piece *dst, u32 ndst,
 			       const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	(void)of;
-	(void)dst;
-	(void)ndst;
-	(void)src;
-	(void)nsrc;
-	(void)length;
 	abort();
 }
 
 enum nic_copy_result plat_fetch(struct nic *of, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
-	(void)since;
 	return plat_copy(of, dst, ndst, src, nsrc, length);
 }
 

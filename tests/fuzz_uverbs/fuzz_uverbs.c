@@ -67,9 +67,8 @@ static void raw_ioctl(void)
 static void likely_words(u32 *words, u32 count)
 {
 	u8 picks = take8();
-	u32 i;
 
-	for (i = 0; i < 4 && count; i++, picks >>= 2)
+	for (u32 i = 0; i < 4 && count; i++, picks >>= 2)
 		words[(take8() % count)] = picks & 3 ? take_small() : take32();
 }
 
@@ -155,12 +154,12 @@ static void fill_attr(struct ib_uverbs_attr *attr)
 static void any_ioctl(void)
 {
 	struct ioctl_call *call = (void *)arena;
-	u8 count = take8() % 24, i;
+	u8 count = take8() % 24;
 
 	ioctl_begin(call, take8() % 18, take8() % 8);
 	call->hdr.num_attrs = count;
 	call->hdr.length = (u16)(sizeof(call->hdr) + count * sizeof(call->attr[0]));
-	for (i = 0; i < count; i++) {
+	for (u8 i = 0; i < count; i++) {
 		call->attr[i] = (struct ib_uverbs_attr){ .flags = 0 };
 		fill_attr(&call->attr[i]);
 		/* Mostly each attribute once. */
@@ -174,9 +173,9 @@ static void any_ioctl(void)
 /* Fills part of the arena with small numbers, for attributes that are read from there. */
 static u8 *small_words(void)
 {
-	u32 *words = (u32 *)(void *)(arena + ARENA_SIZE / 2), i;
+	u32 *words = (u32 *)(void *)(arena + ARENA_SIZE / 2);
 
-	for (i = 0; i < 64; i++)
+	for (u32 i = 0; i < 64; i++)
 		words[i] = take_small();
 	return (u8 *)words;
 }
@@ -185,7 +184,7 @@ static u8 *small_words(void)
 static void command_by_table(void)
 {
 	const struct uv_command *command;
-	u32 number = take8() % 44, words[64] = { 0 }, length, i;
+	u32 number = take8() % 44, words[64] = { 0 }, length;
 	u8 oddity = take8();
 	u64 response = take_addr();
 	struct parts parts = { .in = words, .out = (void *)(uintptr_t)response };
@@ -195,7 +194,7 @@ static void command_by_table(void)
 	if (uv_command_find(number, &command))
 		return;
 	length = (command->request + 7u) / 8 * 8;
-	for (i = 0; i < length / 4; i++)
+	for (u32 i = 0; i < length / 4; i++)
 		words[i] = take_small();
 	parts.in_length = command->extended ? length : (command->request + 3u) / 4 * 4;
 	parts.out_length = command->responds ? (command->response + 7u) / 8 * 8 : 0;
@@ -244,12 +243,11 @@ static void ioctl_by_table(void)
 	const struct uv_method *method = uv_method_find(object, id < 7 ? id : VNET_METHOD_DM_QUERY);
 	struct ioctl_call *call = (void *)arena;
 	u8 oddity = take8(), *words = small_words();
-	u16 i;
 
 	if (!method)
 		return;
 	ioctl_begin(call, method->object, method->id);
-	for (i = 0; i < method->attrs; i++) {
+	for (u16 i = 0; i < method->attrs; i++) {
 		struct ib_uverbs_attr *attr = &call->attr[call->hdr.num_attrs];
 
 		if (!method->attr[i].mandatory && take8() & 1)
@@ -378,7 +376,7 @@ static void create_spreading(void)
 	struct ib_uverbs_ex_modify_wq modify = { .attr_mask = take8() & 7,
 						 .wq_state = take8() & 3,
 						 .curr_wq_state = take8() & 3 };
-	u32 table[2 + 4] = { 0, take8() % 3 }, i;
+	u32 table[2 + 4] = { 0, take8() % 3 };
 	struct ib_uverbs_ex_create_qp qp = { .qp_type = take8() < 240 ? IB_UVERBS_QPT_RAW_PACKET :
 									take8(),
 					     .comp_mask = 1 };
@@ -391,7 +389,7 @@ static void create_spreading(void)
 		create_extended(IB_USER_VERBS_EX_CMD_CREATE_WQ, &wq, sizeof(wq), NULL, 0);
 	extended_command(IB_USER_VERBS_EX_CMD_MODIFY_WQ,
 			 &(struct parts){ .in = &modify, .in_length = sizeof(modify) });
-	for (i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		table[2 + i] = take8() < 240 ? modify.wq_handle : take_small();
 	qp.rwq_ind_tbl_handle = create_extended(IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL, table,
 						8 + (4u << table[1]), NULL, 0);
@@ -411,7 +409,7 @@ static void create_flow(void)
 		struct ib_uverbs_create_flow flow;
 		u16 spec[64];
 	} cmd;
-	u32 at, handle;
+	u32 handle;
 
 	plain_command(IB_USER_VERBS_CMD_CREATE_QP,
 		      &(struct parts){
@@ -427,7 +425,7 @@ static void create_flow(void)
 							       .port = 1,
 							       .flags = take8() & 3 } };
 	/* Mostly a valid header type and size. */
-	for (at = 0; at + 4 < 64 && take8() < 250; at += cmd.spec[at + 2] / 2u) {
+	for (u32 at = 0; at + 4 < 64 && take8() < 250; at += cmd.spec[at + 2] / 2u) {
 		static const u32 types[] = { 0x20, 0x30, 0x31, 0x34,   0x40,   0x41,
 					     0x50, 0x51, 0x60, 0x1000, 0x1001, 0x1003 };
 		u32 type = types[take8() % 12];
@@ -552,9 +550,9 @@ static void read_events(void)
 static void raise_events(void)
 {
 	struct nic *nic = &kernel.device.nic;
-	u32 i, bits = take32();
+	u32 bits = take32();
 
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		nic->qp[i].async_pending |= bits;
 	nic->async_qp[0] |= take32();
 	nic->async_cq[0] |= take32();
@@ -609,15 +607,14 @@ static void show_status(void)
 static void clear_locks(void)
 {
 	struct nic *nic = &kernel.device.nic;
-	u32 i;
 
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		nic->qp[i].sq_lock = nic->qp[i].rq.lock = 0;
-	for (i = 0; i < nic->max_cq; i++)
+	for (u32 i = 0; i < nic->max_cq; i++)
 		nic->cq[i].lock = 0;
-	for (i = 0; i < nic->max_srq; i++)
+	for (u32 i = 0; i < nic->max_srq; i++)
 		nic->srq[i].rq.lock = 0;
-	for (i = 0; i < nic->max_channel; i++)
+	for (u32 i = 0; i < nic->max_channel; i++)
 		nic->channel[i].lock = 0;
 }
 
@@ -688,7 +685,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		create_flow,
 		scribble,
 	};
-	u32 count;
 
 	start_once();
 	input = data;
@@ -697,7 +693,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(arena, 0, sizeof(arena));
 	if (take8() & 15)
 		open_context();
-	for (count = 0; left && count < MAX_STEPS && kernel.made < MAX_MADE - 4; count++)
+	for (u32 count = 0; left && count < MAX_STEPS && kernel.made < MAX_MADE - 4; count++)
 		steps[take8() % UV_ARRAY_SIZE(steps)]();
 	close_all();
 	return 0;

@@ -70,7 +70,6 @@ static void lengths(char **args)
 {
 	char mine[16] = "", *all = malloc((size_t)size * sizeof(mine));
 
-	(void)args;
 	CHECK(all);
 	CHECK(job_exchange(job, mine, rank ? 16 : 8, all) == EPROTO);
 	CHECK(job_barrier(job) == 0);
@@ -179,7 +178,6 @@ static void abort_job(char **args)
 /* early: rank 0 leaves the job without waiting for the others */
 static void early(char **args)
 {
-	(void)args;
 	if (rank == 0)
 		exit(job_close(job));
 }

@@ -18,9 +18,8 @@
 
 static struct ibv_send_wr *writes(const struct side *s, unsigned int n, struct ibv_sge *sge)
 {
-	struct ibv_send_wr *wr = calloc(n, sizeof(*wr));
+	struct ibv_send_wr *wr = MADE(calloc(n, sizeof(*wr)));
 
-	CHECK(wr);
 	for (unsigned int i = 0; i < n; i++) {
 		wr[i].wr_id = i;
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;

@@ -72,7 +72,6 @@ static int memory_buffer(int flags)
 	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = SIZE };
 	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
 
-	(void)flags;
 	if (device < 0)
 		return -1;
 	fd = memfd_create("buffer", MFD_ALLOW_SEALING | MFD_CLOEXEC);
@@ -169,8 +168,7 @@ static void read_only(struct side *s, const struct exporter *e)
 	struct ibv_mr *mr;
 
 	refused(s, 0, SIZE, 0, fd, EACCES);
-	mr = ibv_reg_dmabuf_mr(s->pd, 0, SIZE, 0, fd, IBV_ACCESS_REMOTE_READ);
-	CHECK(mr);
+	mr = MADE(ibv_reg_dmabuf_mr(s->pd, 0, SIZE, 0, fd, IBV_ACCESS_REMOTE_READ));
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	close(fd);
 }
@@ -230,9 +228,8 @@ static const struct exporter *exporter(const char *name)
 /* The process exits without deregistration, so the kernel must free the region. */
 static void leave_one(const struct exporter *e)
 {
-	struct side *s = calloc(1, sizeof(*s));
+	struct side *s = MADE(calloc(1, sizeof(*s)));
 
-	CHECK(s);
 	side_open(s, &(struct wish){ .length = 4096 });
 	CHECK(region(s, e->make(O_RDWR | O_CLOEXEC)));
 }

@@ -60,11 +60,10 @@ static bool toss(unsigned int one_in)
 
 static void find_maps(struct hostile *h)
 {
-	FILE *file = fopen("/proc/self/maps", "re");
+	FILE *file = MADE(fopen("/proc/self/maps", "re"));
 	unsigned long from, to;
 	char line[512];
 
-	CHECK(file);
 	while (fgets(line, sizeof(line), file) && h->maps < MAX_MAPS) {
 		if (!strstr(line, "[vnet-memory]") || sscanf(line, "%lx-%lx", &from, &to) != 2)
 			continue;
@@ -207,8 +206,7 @@ static void flow_again(struct hostile *h)
 
 	if (h->frames.flow[i])
 		CHECK_EQ(ibv_destroy_flow(h->frames.flow[i]), 0);
-	h->frames.flow[i] = ibv_create_flow(i ? h->frames.spread : h->frames.raw, &attr);
-	CHECK(h->frames.flow[i]);
+	h->frames.flow[i] = MADE(ibv_create_flow(i ? h->frames.spread : h->frames.raw, &attr));
 }
 
 static void frame_anything(struct hostile *h)
@@ -362,16 +360,13 @@ static void match_tags(struct side *s)
 
 	CHECK_EQ(ibv_destroy_qp(s->qp), 0);
 	CHECK_EQ(ibv_destroy_cq(s->cq), 0);
-	s->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(s->context, &cq));
-	CHECK(s->cq);
+	s->cq = MADE(ibv_cq_ex_to_cq(ibv_create_cq_ex(s->context, &cq)));
 	srq.cq = s->cq;
-	s->srq = ibv_create_srq_ex(s->context, &srq);
-	CHECK(s->srq);
+	s->srq = MADE(ibv_create_srq_ex(s->context, &srq));
 	attr.srq = s->srq;
 	attr.send_cq = s->cq;
 	attr.recv_cq = s->cq;
-	s->qp = ibv_create_qp(s->pd, &attr);
-	CHECK(s->qp);
+	s->qp = MADE(ibv_create_qp(s->pd, &attr));
 }
 
 static struct ibv_wq *open_work_queue(struct side *s)
@@ -380,9 +375,8 @@ static struct ibv_wq *open_work_queue(struct side *s)
 		.wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1, .pd = s->pd, .cq = s->cq
 	};
 	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
-	struct ibv_wq *wq = ibv_create_wq(s->context, &init);
+	struct ibv_wq *wq = MADE(ibv_create_wq(s->context, &init));
 
-	CHECK(wq);
 	CHECK_EQ(ibv_modify_wq(wq, &ready), 0);
 	return wq;
 }
@@ -405,8 +399,7 @@ static struct ibv_qp *open_spread(struct side *s, struct ibv_wq **wq)
 	struct ibv_qp *qp;
 
 	CHECK(init.rwq_ind_tbl);
-	qp = ibv_create_qp_ex(s->context, &init);
-	CHECK(qp);
+	qp = MADE(ibv_create_qp_ex(s->context, &init));
 	return qp;
 }
 
@@ -420,8 +413,7 @@ static void open_frames(struct hostile *h)
 	struct ibv_qp_attr attr = { .port_num = 1 };
 	int mask = IBV_QP_STATE | IBV_QP_PORT;
 
-	h->frames.raw = ibv_create_qp(s->pd, &init);
-	CHECK(h->frames.raw);
+	h->frames.raw = MADE(ibv_create_qp(s->pd, &init));
 	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++) {
 		CHECK_EQ(ibv_modify_qp(h->frames.raw, &attr, mask), 0);
 		mask = IBV_QP_STATE;

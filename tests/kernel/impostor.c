@@ -99,8 +99,7 @@ static struct ibv_context *open_named(const char *name)
 
 	for (int i = 0; list && list[i] && !context; i++)
 		if (!strcmp(ibv_get_device_name(list[i]), name))
-			context = ibv_open_device(list[i]);
-	CHECK(context);
+			context = MADE(ibv_open_device(list[i]));
 	ibv_free_device_list(list);
 	return context;
 }
@@ -281,7 +280,6 @@ static u32 answer(void)
 
 static u32 tell_call(u32 i)
 {
-	(void)i;
 	begin(VNET_FRAME_HELLO, VNET_PROOF_MAC);
 	return hello();
 }
@@ -300,7 +298,6 @@ static u32 tell_welcome_unproven(u32 i)
 
 static u32 tell_welcome(u32 i)
 {
-	(void)i;
 	begin(VNET_FRAME_WELCOME, VNET_PROOF_MAC);
 	return hello();
 }
@@ -347,7 +344,6 @@ static u32 tell_answer(u32 i)
 
 static u32 tell_refusal(u32 i)
 {
-	(void)i;
 	begin_as_seen(VNET_FRAME_REFUSE, VNET_PROOF_NONE);
 	return hello();
 }
@@ -409,10 +405,9 @@ static void send_lie(const struct lie *lie, u32 i)
 static void tell_lie(const struct lie *lie, bool talks)
 {
 	u64 before = counter(lie->counter), all = rows();
-	u32 i;
 
 	use_key(lie->sealing == SEAL_NUMBER ? COMMON_KEY : (u32)random() | 2);
-	for (i = 0; i < TIMES; i++) {
+	for (u32 i = 0; i < TIMES; i++) {
 		send_lie(lie, i);
 		if (talks && i % 8 == 4)
 			talk();

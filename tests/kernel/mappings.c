@@ -62,11 +62,10 @@ static bool is_held(const struct keeper *k, const void *at)
 /* Offset in the device file of the ring that the provider has just mapped. */
 static off_t find_offset(const struct keeper *k, size_t size)
 {
-	FILE *file = fopen("/proc/self/maps", "re");
+	FILE *file = MADE(fopen("/proc/self/maps", "re"));
 	unsigned long from, to, offset = 0;
 	char line[512], access[8];
 
-	CHECK(file);
 	while (!offset && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%lx-%lx %7s %lx", &from, &to, access, &offset) != 4 ||
 		    access[3] != 's' || to - from != size || is_held(k, (void *)from))
@@ -203,14 +202,12 @@ static void check_device_memory(struct keeper *k)
 
 	CHECK_EQ(ibv_query_device_ex(k->context, NULL, &device), 0);
 	attr.length = device.max_dm_size;
-	dm = ibv_alloc_dm(k->context, &attr);
-	CHECK(dm);
+	dm = MADE(ibv_alloc_dm(k->context, &attr));
 	hold(k, attr.length);
 	CHECK_EQ(ibv_free_dm(dm), 0);
 	CHECK(!ibv_alloc_dm(k->context, &attr));
 	release(k);
-	dm = ibv_alloc_dm(k->context, &attr);
-	CHECK(dm);
+	dm = MADE(ibv_alloc_dm(k->context, &attr));
 	CHECK_EQ(ibv_free_dm(dm), 0);
 }
 

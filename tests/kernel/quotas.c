@@ -35,9 +35,8 @@ static struct ibv_qp *make_qp(struct taker *t, enum ibv_qp_type type)
 		.qp_type = type, .send_cq = t->cq, .recv_cq = t->cq, .cap = { 1, 1, 1, 1, 0 }
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
-	struct ibv_qp *qp = ibv_create_qp(t->pd, &init);
+	struct ibv_qp *qp = MADE(ibv_create_qp(t->pd, &init));
 
-	CHECK(qp);
 	CHECK_EQ(ibv_modify_qp(qp, &attr,
 			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				       (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)),
@@ -48,10 +47,8 @@ static struct ibv_qp *make_qp(struct taker *t, enum ibv_qp_type type)
 static void taker_open(struct taker *t)
 {
 	*t = (struct taker){ .context = open_device() };
-	t->pd = ibv_alloc_pd(t->context);
-	CHECK(t->pd);
-	t->cq = ibv_create_cq(t->context, 16, NULL, NULL, 0);
-	CHECK(t->cq);
+	t->pd = MADE(ibv_alloc_pd(t->context));
+	t->cq = MADE(ibv_create_cq(t->context, 16, NULL, NULL, 0));
 	t->datagrams = make_qp(t, IBV_QPT_UD);
 }
 
@@ -183,7 +180,6 @@ static void modest(int sock, void *arg)
 {
 	struct taker t;
 
-	(void)sock;
 	become(arg);
 	taker_open(&t);
 	CHECK_EQ(try_connect(make_qp(&t, IBV_QPT_RC), ROWS), 0);
@@ -198,8 +194,6 @@ static void unlimited(int sock, void *arg)
 {
 	struct taker t;
 
-	(void)sock;
-	(void)arg;
 	taker_open(&t);
 	take_peers(&t, ROWS / 2);
 	CHECK_EQ(t.connections, ROWS / 2);

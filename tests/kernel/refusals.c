@@ -30,8 +30,7 @@ static struct ibv_context *open_first(void)
 	struct ibv_context *context;
 
 	CHECK(list && list[0]);
-	context = ibv_open_device(list[0]);
-	CHECK(context);
+	context = MADE(ibv_open_device(list[0]));
 	ibv_free_device_list(list);
 	return context;
 }
@@ -85,11 +84,10 @@ struct owing {
 static struct vnet_ring *find_ring(size_t length)
 {
 	unsigned long from, to;
-	FILE *file = fopen("/proc/self/maps", "re");
+	FILE *file = MADE(fopen("/proc/self/maps", "re"));
 	struct vnet_ring *ring = NULL;
 	char line[512];
 
-	CHECK(file);
 	while (fgets(line, sizeof(line), file)) {
 		if (strstr(line, "[vnet-memory]") && sscanf(line, "%lx-%lx", &from, &to) == 2 &&
 		    to - from == length)
@@ -110,16 +108,12 @@ static void owing_open(struct owing *o, struct ibv_context *context)
 	struct vnet_ring *ring;
 	uint32_t seq;
 
-	o->channel = ibv_create_comp_channel(context);
-	CHECK(o->channel);
-	o->cq = ibv_create_cq(context, 256, NULL, o->channel, 0);
-	CHECK(o->cq);
-	o->pd = ibv_alloc_pd(context);
-	CHECK(o->pd);
+	o->channel = MADE(ibv_create_comp_channel(context));
+	o->cq = MADE(ibv_create_cq(context, 256, NULL, o->channel, 0));
+	o->pd = MADE(ibv_alloc_pd(context));
 	init.send_cq = o->cq;
 	init.recv_cq = o->cq;
-	o->qp = ibv_create_qp(o->pd, &init);
-	CHECK(o->qp);
+	o->qp = MADE(ibv_create_qp(o->pd, &init));
 	CHECK_EQ(ibv_modify_qp(o->qp, &attr,
 			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				       IBV_QP_ACCESS_FLAGS),
@@ -190,11 +184,10 @@ static void cannot_map(int fd, size_t length, int flags, off_t offset)
 static void mappings(struct ibv_context *context)
 {
 	unsigned long from = 0, to = 0, offset = 0;
-	FILE *file = fopen("/proc/self/maps", "re");
+	FILE *file = MADE(fopen("/proc/self/maps", "re"));
 	char line[512];
 	void *at;
 
-	CHECK(file);
 	while (fgets(line, sizeof(line), file)) {
 		if (strstr(line, "[vnet-memory]") &&
 		    sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && to - from > PAGE)
@@ -217,11 +210,10 @@ static void mappings(struct ibv_context *context)
 /* The page list of the largest region, at any address, is one allocation of kvmalloc(). */
 static void regions(struct ibv_context *context)
 {
-	struct ibv_pd *pd = ibv_alloc_pd(context);
+	struct ibv_pd *pd = MADE(ibv_alloc_pd(context));
 	struct ibv_device_attr attr;
 	static char byte;
 
-	CHECK(pd);
 	CHECK_EQ(ibv_query_device(context, &attr), 0);
 	CHECK((attr.max_mr_size / PAGE + 1) * sizeof(void *) <= INT_MAX);
 	errno = 0;
@@ -278,9 +270,8 @@ static void contexts(void)
 int main(void)
 {
 	struct ibv_context *context = open_first();
-	struct ibv_cq *cq = ibv_create_cq(context, 1000, NULL, NULL, 0);
+	struct ibv_cq *cq = MADE(ibv_create_cq(context, 1000, NULL, NULL, 0));
 
-	CHECK(cq);
 	/* They come first, because contexts() leaves doorbell descriptors open. */
 	doorbells();
 	foreign_doorbells();

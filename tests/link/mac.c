@@ -122,9 +122,8 @@ static void check_lengths(void)
 {
 	static const u32 lengths[] = { 56, 57, 63, 64, 71, 72, 112, 1351, 1352, LONGEST };
 	bool proven;
-	u32 i;
 
-	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (u32 i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		u32 sealed = seal(lengths[i]);
 
 		CHECK(sealed == lengths[i] + sizeof(struct vnet_wire_trailer));
@@ -154,11 +153,11 @@ static void check_nonces(void)
 
 static void check_spoilt(void)
 {
-	u32 length = seal(100), i;
+	u32 length = seal(100);
 	u64 dropped;
 	bool proven;
 
-	for (i = 0; i < 8 * length; i++) {
+	for (u32 i = 0; i < 8 * length; i++) {
 		u64 unknown = far.counters.unknown_key;
 
 		dropped = far.counters.bad_mac + unknown;
@@ -178,7 +177,7 @@ static void check_spoilt(void)
 		frame[i / 8] ^= (u8)(1u << i % 8);
 	}
 	CHECK(unseal(length, &proven) == 100);
-	for (i = 0; i < length; i++)
+	for (u32 i = 0; i < length; i++)
 		CHECK(!unseal(i, &proven) && !proven);
 	CHECK(far.counters.no_mac);
 	/* Returned to its sender; and from its receiver's own address. */
@@ -191,10 +190,9 @@ static void check_proofs(void)
 {
 	union link_address elsewhere = far.own;
 	bool proven;
-	u32 how;
 
 	elsewhere.in.sin_addr.s_addr = htonl(0x0a000001);
-	for (how = VNET_PROOF_SECRET; how <= VNET_PROOF_NONE; how++) {
+	for (u32 how = VNET_PROOF_SECRET; how <= VNET_PROOF_NONE; how++) {
 		fill(100, (u8)how);
 		((struct vnet_frame *)frame)->crc = 0;
 		CHECK(link_seal(&near, &far.own, frame, 100) == 100);
@@ -299,7 +297,6 @@ static void check_secrets(void)
 	u8 text[TEXT], back[TEXT], one[16], two[16];
 	union link_address elsewhere = far.own;
 	struct side here, there;
-	u32 i;
 
 	make_side(&here, &near);
 	make_side(&there, &far);
@@ -314,7 +311,7 @@ static void check_secrets(void)
 	CHECK(secret_of(&there, &near.own, 0, text, two) && !memcmp(one, two, 16));
 	/* The other direction, and each changed bit. */
 	CHECK(secret_of(&here, &far.own, 0, back, two) && memcmp(one, two, 16) != 0);
-	for (i = 0; i < 8 * sizeof(text); i++) {
+	for (u32 i = 0; i < 8 * sizeof(text); i++) {
 		text[i / 8] ^= (u8)(1u << i % 8);
 		CHECK(secret_of(&here, &far.own, 0, text, two) && memcmp(one, two, 16) != 0);
 		text[i / 8] ^= (u8)(1u << i % 8);
@@ -388,9 +385,8 @@ static void check_senders(void)
 {
 	struct nic_proof first;
 	bool proven;
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		keys.n = 0;
 		add_key(i ? "another key of the test" : "a key of the test");
 		link_keys_set(&near, &keys);

@@ -346,9 +346,9 @@ static void put_flat(FILE *out, const char *text)
 /* Writes text[from, to) with the switches of its n mutations, which are sorted by_place(). */
 static void put(FILE *out, const char *text, size_t from, size_t to, struct mutation **m, int n)
 {
-	int i, same, inner;
+	int same, inner;
 
-	for (i = 0; i < n; i = inner) {
+	for (int i = 0; i < n; i = inner) {
 		struct mutation *first = m[i];
 		bool statement = is_statement(first);
 
@@ -383,10 +383,10 @@ static char *mutate(const char *path, const char *text, size_t size, size_t *len
 {
 	struct mutation *mine[MAX_MUTATIONS] = { NULL };
 	char *result = NULL;
-	int i, n = 0;
+	int n = 0;
 	FILE *out;
 
-	for (i = 0; i < nmutations; i++) {
+	for (int i = 0; i < nmutations; i++) {
 		if (strcmp(mutations[i].file, path) != 0)
 			continue;
 		find(&mutations[i], text, size);
@@ -455,7 +455,6 @@ int main(int argc, char **argv)
 	char *path = NULL;
 	size_t room = 0;
 	ssize_t n;
-	int i;
 
 	if (argc != 4)
 		die("usage: switches LIST SOURCE DESTINATION <PATHS");
@@ -466,7 +465,7 @@ int main(int argc, char **argv)
 		copy(argv[2], argv[3], path);
 	}
 	free(path);
-	for (i = 0; i < nmutations; i++) {
+	for (int i = 0; i < nmutations; i++) {
 		if (mutations[i].end || failed)
 			continue;
 		fprintf(stderr, "switches: mutation %d: there is no %s\n", mutations[i].number,

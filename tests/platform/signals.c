@@ -220,7 +220,6 @@ static u8 seen_bits;
 
 static void look_at_mask(int sig)
 {
-	(void)sig;
 	CHECK(pthread_sigmask(SIG_BLOCK, NULL, &seen_mask) == 0);
 	really_blocked = sigismember(&seen_mask, SIGSEGV) || sigismember(&seen_mask, SIGBUS);
 	seen_bits = host_guard_blocked();
@@ -259,7 +258,6 @@ static void look_at_stack(int sig)
 {
 	u8 *here = __builtin_frame_address(0);
 
-	(void)sig;
 	was_on_other_stack = here >= other_stack && here < other_stack + sizeof(other_stack);
 	calls++;
 	open_page();
@@ -306,7 +304,6 @@ static void jump_out(void)
 
 static void copy_in_handler(int sig)
 {
-	(void)sig;
 	guard_works();
 	calls++;
 	open_page();

@@ -54,7 +54,6 @@ void pair_make_small(struct pair *pair, int entries)
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	int i;
 
 	memset(pair, 0, sizeof(*pair));
 	pair->context = open_first();
@@ -63,9 +62,9 @@ void pair_make_small(struct pair *pair, int entries)
 	EXPECT((pair->cq = ibv_create_cq(pair->context, entries, pair, pair->channel, 0)));
 	init.send_cq = pair->cq;
 	init.recv_cq = pair->cq;
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		EXPECT((pair->qp[i] = ibv_create_qp(pair->pd, &init)));
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		connect_qp(pair->qp[i], pair->qp[1 - i]->qp_num);
 	EXPECT(!posix_memalign((void **)&pair->buffer, 4096, PAIR_BUFFER));
 	memset(pair->buffer, 0, PAIR_BUFFER);
@@ -96,9 +95,7 @@ void pair_join(struct pair *pair, int sock)
 
 void pair_end(struct pair *pair)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		EXPECT(!ibv_destroy_qp(pair->qp[i]));
 	if (pair->cq)
 		EXPECT(!ibv_destroy_cq(pair->cq));

@@ -128,7 +128,6 @@ static void exchange(struct pair *pair, int sock)
 /* Ways to wait until the channel is readable, without calls of libibverbs. */
 static void sleep_in_read(int fd)
 {
-	(void)fd;
 }
 
 static void sleep_in_poll(int fd)
@@ -195,12 +194,12 @@ static void both_asleep(int sig, void (*one)(int fd), void (*other)(int fd))
 {
 	struct pair pair;
 	pid_t child[2];
-	int sock[2], ready[2], i;
+	int sock[2], ready[2];
 	char byte;
 
 	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
 	EXPECT(!pipe(ready));
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		child[i] = fork();
 		if (child[i])
 			continue;
@@ -211,14 +210,14 @@ static void both_asleep(int sig, void (*one)(int fd), void (*other)(int fd))
 		sleep_until_death(&pair, ready[1], i ? other : one);
 		_exit(0);
 	}
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		EXPECT(read(ready[0], &byte, 1) == 1);
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		AWAIT(is_asleep(child[i]));
 	end_daemon(sig);
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		expect_exit(child[i], 0);
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		close(sock[i]);
 		close(ready[i]);
 	}
@@ -282,9 +281,9 @@ static void again(void)
 /* Number of the library's own descriptors, which are the high ones. */
 static int count_high(void)
 {
-	int fd, n = 0;
+	int n = 0;
 
-	for (fd = 256; fd < 4096; fd++)
+	for (int fd = 256; fd < 4096; fd++)
 		n += fcntl(fd, F_GETFD) >= 0;
 	return n;
 }
@@ -293,9 +292,9 @@ static int count_high(void)
 static void many_daemons(void)
 {
 	struct ibv_context *context;
-	int i, some = 0;
+	int some = 0;
 
-	for (i = 0; i < 6; i++) {
+	for (int i = 0; i < 6; i++) {
 		again();
 		if (i == 2)
 			some = count_high();

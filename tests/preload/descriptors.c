@@ -52,15 +52,14 @@ static void duplicates(void)
 	int fd = open(CDEV, O_RDWR | O_CLOEXEC);
 	int copies[] = { dup(fd), dup2(fd, 200), dup3(fd, 201, O_CLOEXEC), fcntl(fd, F_DUPFD, 202),
 			 fcntl(fd, F_DUPFD_CLOEXEC, 203) };
-	size_t i;
 
 	EXPECT(is_device(fd));
-	for (i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++)
 		EXPECT(copies[i] >= 0 && is_device(copies[i]));
 	EXPECT(dup2(fd, fd) == fd && is_device(fd));
 	close(fd);
 	EXPECT(!is_device(fd));
-	for (i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
 		EXPECT(is_device(copies[i]));
 		close(copies[i]);
 	}
@@ -127,11 +126,10 @@ static void vectors(void)
 static void closes_all(void)
 {
 	struct pair pair;
-	int fd;
 
 	pair_make(&pair);
 	expect_traffic(&pair);
-	for (fd = 3; fd < NUMBERS; fd++)
+	for (int fd = 3; fd < NUMBERS; fd++)
 		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
 		    fd != pair.channel->fd)
 			close(fd);
@@ -146,12 +144,12 @@ static void closes_all(void)
 static void takes_all(void)
 {
 	struct pair pair;
-	int fd, file;
+	int file;
 
 	pair_make(&pair);
 	expect_traffic(&pair);
 	file = scratch_file();
-	for (fd = 3; fd < NUMBERS; fd++)
+	for (int fd = 3; fd < NUMBERS; fd++)
 		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
 		    fd != pair.channel->fd && fd != file)
 			EXPECT((fd % 2 ? dup2(file, fd) : dup3(file, fd, 0)) == fd);
@@ -160,7 +158,7 @@ static void takes_all(void)
 	EXPECT(!ibv_req_notify_cq(pair.cq, 0));
 	expect_traffic(&pair);
 	EXPECT(size_of(file) == 0);
-	for (fd = 3; fd < NUMBERS; fd++)
+	for (int fd = 3; fd < NUMBERS; fd++)
 		if (fd != pair.context->cmd_fd && fd != pair.context->async_fd &&
 		    fd != pair.channel->fd && fd != file)
 			EXPECT(!close(fd));
@@ -171,9 +169,9 @@ static void takes_all(void)
 
 static int count_open(void)
 {
-	int fd, n = 0;
+	int n = 0;
 
-	for (fd = 0; fd < 2 * NUMBERS; fd++)
+	for (int fd = 0; fd < 2 * NUMBERS; fd++)
 		n += syscall(SYS_fcntl, fd, F_GETFD, 0) >= 0;
 	return n;
 }
@@ -185,13 +183,13 @@ static int count_open(void)
 static void takes_all_unseen(void)
 {
 	struct pair pair;
-	int fd, n = 0, sock[2];
+	int n = 0, sock[2];
 	char byte;
 
 	pair_make(&pair);
 	expect_traffic(&pair);
 	EXPECT(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock));
-	for (fd = NUMBERS / 8; fd < 2 * NUMBERS; fd++)
+	for (int fd = NUMBERS / 8; fd < 2 * NUMBERS; fd++)
 		if (syscall(SYS_fcntl, fd, F_GETFD, 0) >= 0)
 			EXPECT(syscall(SYS_dup3, sock[0], fd, 0) == fd && ++n);
 	EXPECT(n > 2);

@@ -72,19 +72,19 @@ static void reading(void)
 static void edges(void)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int epoll = epoll_create1(0), i, many = 1000;
+	int epoll = epoll_create1(0), many = 1000;
 	unsigned long long name;
 	struct pair pair;
 
 	pair_make(&pair);
 	set_waiting(pair.channel->fd, false);
 	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, pair.channel->fd, &event));
-	for (i = 0; i < many; i++) {
+	for (int i = 0; i < many; i++) {
 		make_event(&pair);
 		EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
 		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
 	}
-	for (i = 0; i < many; i++)
+	for (int i = 0; i < many; i++)
 		EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
 	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == -1 && errno == EAGAIN);
 	make_event(&pair);
@@ -102,7 +102,7 @@ static void asynchronous_edges(void)
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
 	struct ibv_qp_attr init_attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	int epoll = epoll_create1(0), i, many = 1000, fd;
+	int epoll = epoll_create1(0), many = 1000, fd;
 	static struct ibv_qp *qp[1000];
 	struct ibv_async_event told;
 	struct ibv_srq *srq;
@@ -114,7 +114,7 @@ static void asynchronous_edges(void)
 	srq = ibv_create_srq(pair.pd, &srq_attr);
 	EXPECT(srq && epoll >= 0);
 	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
-	for (i = 0; i < many; i++) {
+	for (int i = 0; i < many; i++) {
 		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
 						 .send_cq = pair.cq,
 						 .recv_cq = pair.cq,
@@ -129,7 +129,7 @@ static void asynchronous_edges(void)
 		EXPECT(epoll_wait(epoll, &event, 1, 10000) == 1);
 		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
 	}
-	for (i = 0; i < many; i++) {
+	for (int i = 0; i < many; i++) {
 		EXPECT(!ibv_get_async_event(pair.context, &told));
 		EXPECT(told.event_type == IBV_EVENT_QP_LAST_WQE_REACHED &&
 		       told.element.qp == qp[i]);
@@ -137,7 +137,7 @@ static void asynchronous_edges(void)
 	}
 	EXPECT(ibv_get_async_event(pair.context, &told) == -1 && errno == EAGAIN);
 	EXPECT(!readable(fd));
-	for (i = 0; i < many; i++)
+	for (int i = 0; i < many; i++)
 		EXPECT(!ibv_destroy_qp(qp[i]));
 	EXPECT(!ibv_destroy_srq(srq));
 	pair_end(&pair);
@@ -171,7 +171,6 @@ static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	interrupted = 1;
 }
 
@@ -370,14 +369,13 @@ static void destroyed(int unread)
 	struct ibv_cq *cq;
 	struct pair pair;
 	struct reader reader;
-	int i;
 
 	pair_make(&pair);
 	if (!unread)
 		start_reader(&reader, pair.channel->fd);
-	for (i = 0; i < unread; i++)
+	for (int i = 0; i < unread; i++)
 		make_event(&pair);
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		EXPECT(!ibv_destroy_qp(pair.qp[i]));
 	EXPECT(readable(pair.channel->fd) == (unread > 0));
 	EXPECT(!ibv_destroy_cq(pair.cq));
@@ -400,7 +398,7 @@ static void asynchronous(void)
 	struct ibv_async_event event;
 	struct ibv_cq *cq;
 	struct pair pair;
-	int fd, i, told = 0;
+	int fd, told = 0;
 
 	pair_make_small(&pair, 4);
 	fd = pair.context->async_fd;
@@ -408,12 +406,12 @@ static void asynchronous(void)
 	EXPECT(!readable(fd));
 	EXPECT(ibv_get_async_event(pair.context, &event) == -1 && errno == EAGAIN);
 	cq = pair.cq;
-	for (i = 0; i < 16; i++)
+	for (int i = 0; i < 16; i++)
 		pair_post(&pair, 8);
 	AWAIT(readable(fd));
 	EXPECT(read(fd, &event, 8) == -1 && errno == EINVAL);
 	/* There are events of the queue pairs, too. */
-	for (i = 0; i < 10 && told < 1; i++) {
+	for (int i = 0; i < 10 && told < 1; i++) {
 		AWAIT(readable(fd));
 		EXPECT(!ibv_get_async_event(pair.context, &event));
 		told += event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq;

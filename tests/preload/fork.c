@@ -29,18 +29,16 @@ static pid_t fork_it(void (*child)(void))
 
 static void closes_everything(void)
 {
-	int fd;
-
-	for (fd = 3; fd < 4096; fd++)
+	for (int fd = 3; fd < 4096; fd++)
 		close(fd);
 	EXPECT(close_range(3, ~0u, 0) == 0);
 }
 
 static void replaces_everything(void)
 {
-	int fd, null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR);
 
-	for (fd = 3; fd < 2048; fd++)
+	for (int fd = 3; fd < 2048; fd++)
 		if (fd != null)
 			EXPECT(dup2(null, fd) == fd);
 }
@@ -88,9 +86,8 @@ static void after_fork(void)
 		closes_everything, replaces_everything, opens_its_own, uses_the_parents, posts,
 		forks_again,       daemonises,
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
+	for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++) {
 		expect_exit(fork_it(children[i]), 0);
 		expect_traffic(&pair);
 		expect_alive(pair.context);
@@ -101,7 +98,7 @@ static void after_fork(void)
 static void after_vfork(void)
 {
 	char *const argv[] = { (char[]){ "true" }, NULL };
-	int null = open("/dev/null", O_RDWR), fd;
+	int null = open("/dev/null", O_RDWR);
 	pid_t pid = vfork();
 
 	/* POSIX does not allow a child of vfork() to do this, but programs do it. */
@@ -110,7 +107,7 @@ static void after_vfork(void)
 		dup2(null, pair.context->cmd_fd);
 		dup2(null, pair.channel->fd);
 		dup2(pair.context->async_fd, 250);
-		for (fd = 3; fd < 2048; fd++)
+		for (int fd = 3; fd < 2048; fd++)
 			if (fd != null && fd % 3)
 				close(fd);
 			else if (fd % 2)

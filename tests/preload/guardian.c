@@ -123,19 +123,18 @@ static void keeps_every_channel(struct ibv_context *context)
 {
 	static struct ibv_comp_channel *channel[CHANNELS];
 	pid_t pid = guardian_pid();
-	int i;
 
 	EXPECT(pid);
 	has_its_own_name(pid);
 	AWAIT(count_sockets(pid) == 1);
 	EXPECT(!kill(pid, SIGSTOP));
 	AWAIT(is_stopped(pid));
-	for (i = 0; i < CHANNELS; i++)
+	for (int i = 0; i < CHANNELS; i++)
 		EXPECT((channel[i] = ibv_create_comp_channel(context)));
 	EXPECT(count_sockets(pid) == 1);
 	EXPECT(!kill(pid, SIGCONT));
 	AWAIT(count_sockets(pid) == CHANNELS + 1);
-	for (i = CHANNELS - 1; i >= 0; i--) {
+	for (int i = CHANNELS - 1; i >= 0; i--) {
 		EXPECT(!ibv_destroy_comp_channel(channel[i]));
 		if (i % AT_ONCE == 0)
 			AWAIT(count_sockets(pid) == i + 1);

@@ -171,7 +171,7 @@ static void ways_to_send(void)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	struct iovec many[80];
 	char large[70000] = { 0 };
-	int fd = make(0), i;
+	int fd = make(0);
 
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
 	expect_answer(fd);
@@ -199,7 +199,7 @@ static void ways_to_send(void)
 	EXPECT(send(fd, &dump, 0, 0) == -1 && errno == ENODATA);
 	EXPECT(send(fd, large, sizeof(large), 0) == -1 && errno == EMSGSIZE);
 	EXPECT(send(fd, large, 60000, 0) == 60000);
-	for (i = 0; i < 80; i++)
+	for (int i = 0; i < 80; i++)
 		many[i] = (struct iovec){ large, 1 };
 	EXPECT(writev(fd, many, 80) == -1 && errno == EMSGSIZE);
 	EXPECT(recv(fd, large, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
@@ -418,13 +418,12 @@ static void many_objects(void)
 	enum { MANY = 6000 };
 	struct ibv_context *context = open_first();
 	static struct ibv_pd *pd[MANY];
-	int i;
 
 	EXPECT(count(RDMA_NLDEV_CMD_RES_PD_GET) == 0 && count(RDMA_NLDEV_CMD_RES_CTX_GET) == 1);
-	for (i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++)
 		EXPECT((pd[i] = ibv_alloc_pd(context)));
 	EXPECT(count(RDMA_NLDEV_CMD_RES_PD_GET) == MANY);
-	for (i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++)
 		EXPECT(!ibv_dealloc_pd(pd[i]));
 	EXPECT(count(RDMA_NLDEV_CMD_RES_PD_GET) == 0);
 	ibv_close_device(context);

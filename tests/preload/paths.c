@@ -58,9 +58,8 @@ static void existence(void)
 {
 	struct statx stx;
 	struct stat st;
-	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const char *path = table[i].path;
 		int want = table[i].exists ? 0 : -1;
 		int fd = open(path, O_RDONLY);
@@ -91,9 +90,8 @@ static void others(void)
 					     "/sys/devices/system/cpu",
 					     "/proc/self/status" };
 	struct stat ours, theirs;
-	size_t i;
 
-	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		long ret = syscall(SYS_newfstatat, AT_FDCWD, paths[i], &theirs, 0);
 
 		EXPECT(stat(paths[i], &ours) == ret);

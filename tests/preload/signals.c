@@ -104,7 +104,6 @@ static void blocked(void)
 
 static void uses_device(int sig)
 {
-	(void)sig;
 	write_to_nothing();
 	caught = 1;
 }

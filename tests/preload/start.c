@@ -22,7 +22,6 @@ static volatile sig_atomic_t child_signals;
 
 static void on_child(int sig)
 {
-	(void)sig;
 	child_signals++;
 }
 
@@ -122,11 +121,11 @@ static void daemon_untouched(pid_t pid)
 static void all_at_once(void)
 {
 	pid_t pid[FIRSTS];
-	int i, gate[2];
+	int gate[2];
 	char byte;
 
 	EXPECT(!pipe(gate));
-	for (i = 0; i < FIRSTS; i++) {
+	for (int i = 0; i < FIRSTS; i++) {
 		pid[i] = fork();
 		if (pid[i])
 			continue;
@@ -137,7 +136,7 @@ static void all_at_once(void)
 	}
 	close(gate[0]);
 	close(gate[1]);
-	for (i = 0; i < FIRSTS; i++)
+	for (int i = 0; i < FIRSTS; i++)
 		expect_exit(pid[i], 0);
 }
 

@@ -23,10 +23,8 @@ static void *use_device(void *arg)
 	struct pair pair;
 	struct ibv_cq *cq;
 	void *context;
-	int i;
 
-	(void)arg;
-	for (i = 0; i < rounds; i++) {
+	for (int i = 0; i < rounds; i++) {
 		pair_make(&pair);
 		expect_traffic(&pair);
 		EXPECT(!ibv_req_notify_cq(pair.cq, 0));
@@ -44,7 +42,6 @@ static void *use_descriptors(void *arg)
 	struct stat st;
 	int fd, copy;
 
-	(void)arg;
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
 		fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
 		EXPECT(fd >= 0);
@@ -67,7 +64,6 @@ static void *fork_often(void *arg)
 {
 	pid_t pid;
 
-	(void)arg;
 	if (!FORKS)
 		return NULL;
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {

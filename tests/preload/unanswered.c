@@ -23,13 +23,11 @@ static sigjmp_buf back;
 
 static void count(int sig)
 {
-	(void)sig;
 	handled++;
 }
 
 static void jump(int sig)
 {
-	(void)sig;
 	siglongjmp(back, 1);
 }
 
@@ -49,7 +47,6 @@ static bool can_open(void)
 /* A handler that uses the device itself. */
 static void look(int sig)
 {
-	(void)sig;
 	if (!handled++)
 		EXPECT(!can_open());
 }
@@ -118,7 +115,6 @@ static void nested(void)
 
 static void *touch(void *arg)
 {
-	(void)arg;
 	(void)can_open();
 	return NULL;
 }
@@ -260,7 +256,6 @@ static void left_command(void)
 /* The handler jumps within itself, and returns to the interrupted command, which fails. */
 static void jump_within(int sig)
 {
-	(void)sig;
 	handled++;
 	if (!sigsetjmp(back, 1))
 		siglongjmp(back, 1);

@@ -177,10 +177,9 @@ int main(int argc, char **argv)
 		{ "hidden", check_hidden },
 		{ "plain", check_plain },
 	};
-	size_t i;
 
 	EXPECT(argc == 2);
-	for (i = 0; i < sizeof(check) / sizeof(check[0]); i++)
+	for (size_t i = 0; i < sizeof(check) / sizeof(check[0]); i++)
 		if (!strcmp(check[i].name, argv[1])) {
 			check[i].run();
 			return 0;

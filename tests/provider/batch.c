@@ -65,7 +65,6 @@ static void begin_batch(struct ibv_context *context, uint32_t flags)
 		.flags = flags,
 	};
 	struct ibv_poll_cq_attr poll_attr = {};
-	int i;
 
 	leave_single_threading();
 	b.pd = fake_pd(context);
@@ -74,7 +73,7 @@ static void begin_batch(struct ibv_context *context, uint32_t flags)
 	b.cq = ibv_cq_ex_to_cq(b.cqx);
 	b.qp = fake_qp(b.pd, b.cq, NULL, IBV_QPT_RC, false);
 	memset(b.buffer, 0, sizeof(b.buffer));
-	for (i = 0; i < MESSAGES; i++) {
+	for (int i = 0; i < MESSAGES; i++) {
 		b.mr[i] = fake_ops->reg_mr(b.pd, b.buffer[i], sizeof(b.buffer[i]), 0, 0);
 		assert_non_null(b.mr[i]);
 		receive(i);
@@ -102,9 +101,7 @@ static void expect_first(void)
 
 static void end_all(void)
 {
-	int i;
-
-	for (i = 0; i < MESSAGES; i++)
+	for (int i = 0; i < MESSAGES; i++)
 		deregister(i);
 	if (b.qp)
 		fake_end_qp(b.qp);
@@ -122,9 +119,7 @@ static void end_batch(void)
 
 static void expect_others(void)
 {
-	int i;
-
-	for (i = 1; i < MESSAGES; i++) {
+	for (int i = 1; i < MESSAGES; i++) {
 		assert_int_equal(ibv_next_poll(b.cqx), 0);
 		assert_int_equal(b.cqx->wr_id, 100 + i);
 		assert_int_equal(b.cqx->status, IBV_WC_SUCCESS);
@@ -204,9 +199,8 @@ static void *arm(void *arg)
 static void arming(void **state)
 {
 	static const uint32_t flags[] = { 0, IBV_CREATE_CQ_ATTR_SINGLE_THREADED };
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		begin_batch(*state, flags[i]);
 		arm(NULL);
 		elsewhere(arm);
@@ -223,7 +217,6 @@ static void arming(void **state)
 static void the_first_batch_after_arming(void **state)
 {
 	struct ibv_poll_cq_attr attr = {};
-	int i;
 
 	begin_batch(*state, 0);
 	assert_int_equal(fake_ops->req_notify_cq(b.cq, 0), 0);
@@ -243,7 +236,7 @@ static void the_first_batch_after_arming(void **state)
 	ibv_end_poll(b.cqx);
 
 	/* All entries came after arming: the batch contains all of them. */
-	for (i = 0; i < MESSAGES; i++)
+	for (int i = 0; i < MESSAGES; i++)
 		receive(i);
 	assert_int_equal(ibv_start_poll(b.cqx, &attr), 0);
 	expect_others();

@@ -13,7 +13,6 @@ static void recognises_by_firmware_version(void **state)
 	const struct verbs_match_ent entry = { .kind = VERBS_MATCH_MODALIAS };
 	struct verbs_sysfs_dev dev = { .ibdev_name = "fast0" };
 
-	(void)state;
 	agent.fw_ver = "vnet-1.2.3";
 	assert_true(fake_device_ops->match_device(&dev));
 	agent.fw_ver = "16.35.2000";

@@ -248,7 +248,6 @@ static void datagrams(void **state)
 	struct ibv_ah_attr attr = { .is_global = 1, .grh = { .hop_limit = 9 }, .dlid = 0x17 };
 	struct ibv_ah *ah = fake_ops->create_ah(o.pd, &attr);
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM }, *bad;
-	uint32_t i;
 
 	ibv_wr_start(o.qpx);
 	vnetdv_wr_send_imm64(o.qpx, IMM);
@@ -259,7 +258,7 @@ static void datagrams(void **state)
 	wr.wr.ud.remote_qpn = 0x11;
 	wr.wr.ud.remote_qkey = 0x22;
 	assert_int_equal(vnetdv_post_send_imm64(o.qp, &wr, IMM, &bad), 0);
-	for (i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		check_wqe(&o, i, VNET_WR_SEND_IMM);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qpn, 0x11);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qkey, 0x22);
@@ -377,9 +376,8 @@ static void plain_polling(void **state)
 	struct vnet_cqe cqe;
 	struct vnetdv_wc wc[4];
 	struct ibv_wc ordinary;
-	uint32_t i;
 
-	for (i = 0; i <= VNET_CQE_PAYLOAD + 1; i++) {
+	for (uint32_t i = 0; i <= VNET_CQE_PAYLOAD + 1; i++) {
 		memset(buffer, 0, sizeof(buffer));
 		cqe = wide_cqe(buffer, i);
 		fake_complete(o.cq, &cqe);

@@ -86,9 +86,8 @@ void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *o
 	static struct verbs_context_ops merged;
 	void *const *from = (void *const *)ops;
 	void **to = (void **)&merged;
-	size_t i;
 
-	for (i = 0; i < sizeof(merged) / sizeof(*to); i++)
+	for (size_t i = 0; i < sizeof(merged) / sizeof(*to); i++)
 		if (from[i])
 			to[i] = from[i];
 	fake_ops = &merged;
@@ -121,27 +120,21 @@ void verbs_uninit_context(struct verbs_context *vctx)
 /* Names are used in traces only, which these tests do not read. */
 const char *ibv_wc_status_str(enum ibv_wc_status status)
 {
-	(void)status;
 	return "";
 }
 
 const char *ibv_event_type_str(enum ibv_event_type event)
 {
-	(void)event;
 	return "";
 }
 
 void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt, ...)
 {
-	(void)ctx;
-	(void)level;
-	(void)fmt;
 }
 
 int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *dev, const char *fmt,
 			      ...)
 {
-	(void)dev;
 	assert_string_equal(fmt, "fw_ver");
 	if (!agent.fw_ver)
 		return -1;
@@ -221,7 +214,6 @@ int ibv_cmd_get_context(struct verbs_context *context, struct ibv_get_context *c
 	struct vnet_get_context_reply *reply =
 		container_of(resp, struct vnet_get_context_reply, ibv);
 
-	(void)context;
 	assert_int_equal(cmd_size, sizeof(*req));
 	assert_int_equal(resp_size, sizeof(*reply));
 	assert_int_equal(req->vnet.hw_version, VNET_HW_VERSION);
@@ -233,7 +225,6 @@ int ibv_cmd_query_context(struct ibv_context *ctx, struct ibv_command_buffer *dr
 {
 	const struct ib_uverbs_attr *attr = driver->hdr.attrs;
 
-	(void)ctx;
 	assert_ptr_equal(driver->next_attr, attr + 1);
 	assert_int_equal(attr->attr_id, VNET_ATTR_QUERY_CONTEXT_RESP);
 	assert_int_equal(attr->len, sizeof(struct vnet_alloc_ucontext_resp));
@@ -246,10 +237,6 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 			     struct ibv_device_attr_ex *attr, size_t attr_size,
 			     struct ib_uverbs_ex_query_device_resp *resp, size_t *resp_size)
 {
-	(void)context;
-	(void)input;
-	(void)resp;
-	(void)resp_size;
 	memset(attr, 0, attr_size);
 	return fake_answer();
 }
@@ -257,11 +244,6 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
 		       struct ibv_port_attr *port_attr, struct ibv_query_port *cmd, size_t cmd_size)
 {
-	(void)context;
-	(void)port_num;
-	(void)port_attr;
-	(void)cmd;
-	(void)cmd_size;
 	return fake_answer();
 }
 

@@ -13,17 +13,12 @@
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd, struct ibv_alloc_pd *cmd,
 		     size_t cmd_size, struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
 {
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	pd->context = context;
 	return fake_answer_new(&pd->handle);
 }
 
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
 {
-	(void)pd;
 	return fake_answer_end();
 }
 
@@ -31,11 +26,6 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va
 		   struct verbs_mr *vmr, struct ibv_reg_mr *cmd, size_t cmd_size,
 		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size)
 {
-	(void)hca_va;
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	/* libibverbs does this after the provider's reg_mr(). */
 	vmr->ibv_mr.context = pd->context;
 	vmr->ibv_mr.addr = addr;
@@ -48,23 +38,11 @@ int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr, size_t le
 		     uint64_t hca_va, int access, struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
 		     size_t cmd_sz, struct ib_uverbs_rereg_mr_resp *resp, size_t resp_sz)
 {
-	(void)vmr;
-	(void)flags;
-	(void)addr;
-	(void)length;
-	(void)hca_va;
-	(void)access;
-	(void)pd;
-	(void)cmd;
-	(void)cmd_sz;
-	(void)resp;
-	(void)resp_sz;
 	return fake_answer();
 }
 
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
-	(void)vmr;
 	return fake_answer_end();
 }
 
@@ -78,11 +56,6 @@ int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t mr_handle
 int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 		      struct ibv_sge *sg_list, uint32_t num_sge)
 {
-	(void)pd;
-	(void)advice;
-	(void)flags;
-	(void)sg_list;
-	(void)num_sge;
 	return EOPNOTSUPP;
 }
 
@@ -90,42 +63,23 @@ int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint3
 int ibv_cmd_alloc_dm(struct ibv_context *ctx, const struct ibv_alloc_dm_attr *dm_attr,
 		     struct verbs_dm *dm, struct ibv_command_buffer *link)
 {
-	(void)ctx;
-	(void)dm_attr;
-	(void)dm;
-	(void)link;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_free_dm(struct verbs_dm *dm)
 {
-	(void)dm;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, size_t length,
 		      unsigned int access, struct verbs_mr *vmr, struct ibv_command_buffer *link)
 {
-	(void)pd;
-	(void)dm;
-	(void)offset;
-	(void)length;
-	(void)access;
-	(void)vmr;
-	(void)link;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
 			  int access, struct verbs_mr *vmr)
 {
-	(void)pd;
-	(void)offset;
-	(void)length;
-	(void)iova;
-	(void)fd;
-	(void)access;
-	(void)vmr;
 	return EOPNOTSUPP;
 }
 
@@ -135,7 +89,6 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
 	int err;
 
-	(void)context;
 	if (cmd->hdr.object_id != UVERBS_OBJECT_DEVICE ||
 	    cmd->hdr.method_id != UVERBS_METHOD_INFO_HANDLES) {
 		errno = EOPNOTSUPP;
@@ -157,10 +110,6 @@ int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw
 		     struct ibv_alloc_mw *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_mw_resp *resp, size_t resp_size)
 {
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	mw->context = pd->context;
 	mw->type = type;
 	mw->rkey = 0x5ff;
@@ -169,22 +118,17 @@ int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw *mw
 
 int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 {
-	(void)mw;
 	return fake_answer_end();
 }
 
 int ibv_cmd_create_ah(struct ibv_pd *pd, struct ibv_ah *ah, struct ibv_ah_attr *attr,
 		      struct ib_uverbs_create_ah_resp *resp, size_t resp_size)
 {
-	(void)attr;
-	(void)resp;
-	(void)resp_size;
 	ah->context = pd->context;
 	return fake_answer_new(&ah->handle);
 }
 
 int ibv_cmd_destroy_ah(struct ibv_ah *ah)
 {
-	(void)ah;
 	return fake_answer_end();
 }

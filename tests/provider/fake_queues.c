@@ -15,7 +15,6 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context, const struct ibv_cq_init_a
 	struct vnet_create_cq_cmd *req = container_of(cmd, struct vnet_create_cq_cmd, ibv);
 	struct vnet_create_cq_reply *reply = container_of(resp, struct vnet_create_cq_reply, ibv);
 
-	(void)attr;
 	assert_int_equal(cmd_size, sizeof(*req));
 	assert_int_equal(resp_size, sizeof(*reply));
 	assert_int_equal(cmd_flags, CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
@@ -35,10 +34,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd, s
 	const struct vnet_cq *cq = to_vcq(ibcq);
 	struct vnet_cqe *slots;
 	struct vnet_ring *ring;
-	uint32_t i;
 
-	(void)cmd;
-	(void)cmd_size;
 	assert_int_equal(resp_size, sizeof(*reply));
 	reply->vnet.cq = fake_new_ring((uint32_t)cqe, VNET_CQE_SIZE);
 	ring = mmap(NULL, reply->vnet.cq.mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -46,7 +42,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd, s
 	assert_true(ring != MAP_FAILED);
 	*ring = *cq->ring;
 	slots = (struct vnet_cqe *)(ring + 1);
-	for (i = ring->cons; i != ring->prod; i++)
+	for (uint32_t i = ring->cons; i != ring->prod; i++)
 		slots[i & ((uint32_t)cqe - 1)] = cq->slots[i & cq->mask];
 	munmap(ring, reply->vnet.cq.mmap_size);
 	return fake_answer();
@@ -54,7 +50,6 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd, s
 
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
-	(void)cq;
 	return fake_answer_end();
 }
 
@@ -64,8 +59,6 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 {
 	struct vnet_create_srq_reply *reply = container_of(resp, struct vnet_create_srq_reply, ibv);
 
-	(void)cmd;
-	(void)cmd_size;
 	assert_int_equal(resp_size, sizeof(*reply));
 	srq->context = pd->context;
 	attr->attr.max_sge = agent.max_sge;
@@ -82,8 +75,6 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
 	struct ibv_srq_init_attr attr = { .attr = attr_ex->attr };
 	int ret;
 
-	(void)cmd;
-	(void)cmd_size;
 	assert_ptr_equal(context, attr_ex->pd->context);
 	ret = ibv_cmd_create_srq(attr_ex->pd, &srq->srq, &attr, NULL, 0, resp, resp_size);
 	attr_ex->attr = attr.attr;
@@ -98,27 +89,17 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
 int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask,
 		       struct ibv_modify_srq *cmd, size_t cmd_size)
 {
-	(void)srq;
-	(void)srq_attr;
-	(void)srq_attr_mask;
-	(void)cmd;
-	(void)cmd_size;
 	return fake_answer();
 }
 
 int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, struct ibv_query_srq *cmd,
 		      size_t cmd_size)
 {
-	(void)srq;
-	(void)srq_attr;
-	(void)cmd;
-	(void)cmd_size;
 	return fake_answer();
 }
 
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 {
-	(void)srq;
 	return fake_answer_end();
 }
 
@@ -166,12 +147,6 @@ int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *qp_attr, int attr_ma
 		     struct ibv_qp_init_attr *qp_init_attr, struct ibv_query_qp *cmd,
 		     size_t cmd_size)
 {
-	(void)qp;
-	(void)qp_attr;
-	(void)attr_mask;
-	(void)qp_init_attr;
-	(void)cmd;
-	(void)cmd_size;
 	return fake_answer();
 }
 
@@ -181,8 +156,6 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_ma
 {
 	struct vnet_qp *qp = to_vqp(ibqp);
 
-	(void)cmd;
-	(void)cmd_size;
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
 		qp->sq.ring->cons = qp->sq.ring->prod;
 		if (qp->rq.ring)
@@ -195,23 +168,12 @@ int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_m
 			 struct ibv_modify_qp_ex *cmd, size_t cmd_size,
 			 struct ib_uverbs_ex_modify_qp_resp *resp, size_t resp_size)
 {
-	(void)qp;
-	(void)attr;
-	(void)attr_mask;
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	return fake_answer();
 }
 
 int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct ibv_modify_cq *cmd,
 		      size_t cmd_size)
 {
-	(void)cq;
-	(void)attr;
-	(void)cmd;
-	(void)cmd_size;
 	return fake_answer();
 }
 
@@ -221,29 +183,17 @@ int ibv_cmd_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr
 		      struct ibv_create_wq *cmd, size_t cmd_size,
 		      struct ib_uverbs_ex_create_wq_resp *resp, size_t resp_size)
 {
-	(void)context;
-	(void)attr;
-	(void)wq;
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr, struct ibv_modify_wq *cmd,
 		      size_t cmd_size)
 {
-	(void)wq;
-	(void)attr;
-	(void)cmd;
-	(void)cmd_size;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_destroy_wq(struct ibv_wq *wq)
 {
-	(void)wq;
 	return EOPNOTSUPP;
 }
 
@@ -253,67 +203,44 @@ int ibv_cmd_create_rwq_ind_table(struct ibv_context *context,
 				 struct ib_uverbs_ex_create_rwq_ind_table_resp *resp,
 				 size_t resp_size)
 {
-	(void)context;
-	(void)attr;
-	(void)table;
-	(void)resp;
-	(void)resp_size;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 {
-	(void)table;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_create_flow(struct ibv_qp *qp, struct ibv_flow *flow, struct ibv_flow_attr *attr,
 			void *ucmd, size_t ucmd_size)
 {
-	(void)qp;
-	(void)flow;
-	(void)attr;
-	(void)ucmd;
-	(void)ucmd_size;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_destroy_flow(struct ibv_flow *flow)
 {
-	(void)flow;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_create_counters(struct ibv_context *context, struct ibv_counters_init_attr *attr,
 			    struct verbs_counters *counters, struct ibv_command_buffer *link)
 {
-	(void)context;
-	(void)attr;
-	(void)counters;
-	(void)link;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_destroy_counters(struct verbs_counters *counters)
 {
-	(void)counters;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_read_counters(struct verbs_counters *counters, uint64_t *values, uint32_t ncounters,
 			  uint32_t flags, struct ibv_command_buffer *link)
 {
-	(void)counters;
-	(void)values;
-	(void)ncounters;
-	(void)flags;
-	(void)link;
 	return EOPNOTSUPP;
 }
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
-	(void)qp;
 	return fake_answer_end();
 }
 
@@ -321,8 +248,6 @@ int ibv_cmd_open_qp(struct ibv_context *context, struct verbs_qp *qp, int vqp_sz
 		    struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd, size_t cmd_size,
 		    struct ib_uverbs_create_qp_resp *resp, size_t resp_size)
 {
-	(void)cmd;
-	(void)cmd_size;
 	assert_int_equal(vqp_sz, sizeof(*qp));
 	assert_int_equal(resp_size, sizeof(*resp));
 	qp->qp.context = context;
@@ -335,11 +260,6 @@ int ibv_cmd_open_xrcd(struct ibv_context *context, struct verbs_xrcd *xrcd, int 
 		      struct ibv_xrcd_init_attr *attr, struct ibv_open_xrcd *cmd, size_t cmd_size,
 		      struct ib_uverbs_open_xrcd_resp *resp, size_t resp_size)
 {
-	(void)attr;
-	(void)cmd;
-	(void)cmd_size;
-	(void)resp;
-	(void)resp_size;
 	assert_int_equal(vxrcd_size, sizeof(*xrcd));
 	xrcd->xrcd.context = context;
 	return fake_answer_new(&xrcd->handle);
@@ -347,29 +267,21 @@ int ibv_cmd_open_xrcd(struct ibv_context *context, struct verbs_xrcd *xrcd, int 
 
 int ibv_cmd_close_xrcd(struct verbs_xrcd *xrcd)
 {
-	(void)xrcd;
 	return fake_answer();
 }
 
 int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)qp;
-	(void)gid;
-	(void)lid;
 	return fake_answer();
 }
 
 int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)qp;
-	(void)gid;
-	(void)lid;
 	return fake_answer();
 }
 
 int ibv_cmd_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	(void)bad_wr;
 	assert_null(wr);
 	agent.traps++;
 	agent.last_qpn = ibqp->qp_num;
@@ -378,7 +290,6 @@ int ibv_cmd_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_se
 
 int ibv_cmd_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	(void)bad_wr;
 	assert_null(wr);
 	agent.traps++;
 	agent.last_recv_num = ibqp->qp_num;
@@ -387,7 +298,6 @@ int ibv_cmd_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_re
 
 int ibv_cmd_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	(void)bad_wr;
 	assert_null(wr);
 	agent.traps++;
 	agent.last_recv_num = srq->handle;

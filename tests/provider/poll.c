@@ -134,16 +134,16 @@ static void in_order_round_after_round(void **state)
 	struct ibv_wc wc[16];
 	uint64_t made = 0;
 	uint64_t got = 0;
-	int round, i, n;
+	int n;
 
-	for (round = 0; round < 1000; round++) {
-		for (i = 0; i < 1 + round % (int)agent.entries; i++) {
+	for (int round = 0; round < 1000; round++) {
+		for (int i = 0; i < 1 + round % (int)agent.entries; i++) {
 			cqe.wr_id = made++;
 			fake_complete(cq, &cqe);
 		}
 		while ((n = fake_ops->poll_cq(cq, 1 + round % 3, wc)) > 0) {
 			assert_in_range(n, 1, 1 + round % 3);
-			for (i = 0; i < n; i++)
+			for (int i = 0; i < n; i++)
 				assert_int_equal(wc[i].wr_id, got++);
 		}
 		assert_int_equal(n, 0);
@@ -158,15 +158,14 @@ static void indices_wrap(void **state)
 	struct ibv_cq *cq = fake_cq(*state);
 	struct vnet_cqe cqe = {};
 	struct ibv_wc wc;
-	uint32_t i;
 
 	to_vcq(cq)->cons = UINT32_MAX - 3;
 	ring_of(cq)->cons = ring_of(cq)->prod = UINT32_MAX - 3;
 	/* Set `seq` of all entries as the previous round would have left it. */
-	for (i = 0; i < agent.entries; i++)
+	for (uint32_t i = 0; i < agent.entries; i++)
 		to_vcq(cq)->slots[(UINT32_MAX - 3 + i) & to_vcq(cq)->mask].seq =
 			UINT32_MAX - 2 + i - agent.entries;
-	for (i = 0; i < 20; i++) {
+	for (uint32_t i = 0; i < 20; i++) {
 		assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 0);
 		cqe.wr_id = i;
 		fake_complete(cq, &cqe);
@@ -182,15 +181,15 @@ static void an_overrun_loses_the_oldest(void **state)
 	struct ibv_cq *cq =
 		make_cq(*state, IBV_WC_STANDARD_FLAGS, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
 	struct vnet_cqe cqe = {};
-	uint32_t rounds, i, made = 0;
+	uint32_t made = 0;
 	struct ibv_wc wc;
 
-	for (rounds = 1; rounds < 4; rounds++) {
-		for (i = 0; i < rounds * agent.entries + 3; i++) {
+	for (uint32_t rounds = 1; rounds < 4; rounds++) {
+		for (uint32_t i = 0; i < rounds * agent.entries + 3; i++) {
 			cqe.wr_id = made++;
 			fake_complete(cq, &cqe);
 		}
-		for (i = made - agent.entries; i < made; i++) {
+		for (uint32_t i = made - agent.entries; i < made; i++) {
 			assert_int_equal(fake_ops->poll_cq(cq, 1, &wc), 1);
 			assert_int_equal(wc.wr_id, i);
 		}
@@ -427,9 +426,8 @@ static void a_region_gets_what_is_on_its_way(void **state)
 	struct vnet_cqe cqe[3];
 	struct ibv_mr *mr;
 	struct ibv_wc wc[4];
-	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		cqe[i] = with_payload(buffer[i], "data", 1);
 		fake_complete(cq, &cqe[i]);
 	}

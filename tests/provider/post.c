@@ -161,11 +161,10 @@ static void datagrams_go_by_lid(void **state)
 	struct ibv_ah_attr attr = { .port_num = 1, .sl = 4, .dlid = 0x1234 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 	struct vnet_send_wqe *wqe;
-	int global;
 
 	to_vctx(*state)->lid = true;
 	memset(attr.grh.dgid.raw, 0xfe, sizeof(attr.grh.dgid));
-	for (global = 0; global <= 1; global++) {
+	for (int global = 0; global <= 1; global++) {
 		attr.is_global = (uint8_t)global;
 		wr.wr.ud.ah = fake_ops->create_ah(o.pd, &attr);
 		assert_non_null(wr.wr.ud.ah);
@@ -193,11 +192,11 @@ static void inline_data_of_every_length(void **state)
 		.send_flags = IBV_SEND_INLINE,
 	};
 	struct vnet_send_wqe *wqe;
-	uint32_t len, first;
+	uint32_t first;
 
-	for (len = 0; len < sizeof(data); len++)
+	for (uint32_t len = 0; len < sizeof(data); len++)
 		data[len] = (uint8_t)(len * 7 + 1);
-	for (len = 0; len <= agent.max_inline; len++) {
+	for (uint32_t len = 0; len <= agent.max_inline; len++) {
 		for (wr.num_sge = 1; wr.num_sge <= 2; wr.num_sge++) {
 			first = wr.num_sge == 1 ? len : len / 3;
 			sges[0] = (struct ibv_sge){ (uintptr_t)data, first, 0 };
@@ -290,13 +289,12 @@ static void operations_of_each_type(void **state)
 	struct objects o;
 	struct ibv_ah *ah;
 	unsigned int i;
-	uint32_t opcode;
 
 	agent.entries = 64;
 	for (i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		o = begin(*state, table[i].type);
 		ah = fake_ops->create_ah(o.pd, &ah_attr);
-		for (opcode = 0; opcode < 40; opcode++) {
+		for (uint32_t opcode = 0; opcode < 40; opcode++) {
 			wr = (struct ibv_send_wr){ .opcode = (enum ibv_wr_opcode)opcode };
 			if (table[i].type == IBV_QPT_UD)
 				wr.wr.ud.ah = ah;

@@ -27,11 +27,10 @@ static void *nic(void *arg)
 	struct vnet_ring *ring = fake_ring(&to_vqp(qp)->sq);
 	struct vnet_send_wqe *wqe;
 	struct vnet_cqe cqe = {};
-	uint32_t cons, prod;
+	uint32_t prod;
 	uint64_t number;
 
-	(void)arg;
-	for (cons = 0; cons < ALL;) {
+	for (uint32_t cons = 0; cons < ALL;) {
 		prod = __atomic_load_n(&ring->prod, __ATOMIC_ACQUIRE);
 		if (cons == prod) {
 			sched_yield();
@@ -83,7 +82,6 @@ static void *poster(void *arg)
 	uint32_t number;
 	int ret;
 
-	(void)arg;
 	while ((number = __atomic_fetch_add(&next_post, 1, __ATOMIC_RELAXED)) < ALL) {
 		do {
 			ret = number % 2 ? post_old(number) : post_extended(number);
@@ -98,15 +96,14 @@ static void *poster(void *arg)
 static void *poller(void *arg)
 {
 	struct ibv_wc wc[4];
-	int i, n;
+	int n;
 
-	(void)arg;
 	while (__atomic_load_n(&polled, __ATOMIC_RELAXED) < ALL) {
 		n = fake_ops->poll_cq(cq, 4, wc);
 		assert_in_range(n, 0, 4);
 		if (!n)
 			sched_yield();
-		for (i = 0; i < n; i++) {
+		for (int i = 0; i < n; i++) {
 			assert_in_range(wc[i].wr_id, 0, ALL - 1);
 			__atomic_fetch_add(&seen[wc[i].wr_id], 1, __ATOMIC_RELAXED);
 		}

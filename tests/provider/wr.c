@@ -42,7 +42,6 @@ static void every_operation_in_one_batch(void **state)
 	struct ibv_mr mr = { .lkey = 0x4400 };
 	struct ibv_mw_bind_info info = { .mr = &mr, .addr = 1, .length = 2 };
 	struct ibv_mw *mw = fake_ops->alloc_mw(o.pd, IBV_MW_TYPE_2);
-	uint32_t i;
 
 	ibv_wr_start(o.qpx);
 	/* In the order of their opcodes. */
@@ -77,7 +76,7 @@ static void every_operation_in_one_batch(void **state)
 	assert_int_equal(o.ring->prod, 10);
 	assert_int_equal(agent.send_doorbells, 1);
 
-	for (i = 0; i < 10; i++) {
+	for (uint32_t i = 0; i < 10; i++) {
 		assert_int_equal(fake_send_wqe(o.qp, i)->opcode, i);
 		assert_int_equal(fake_send_wqe(o.qp, i)->wr_id, 100 + i);
 		assert_int_equal(fake_send_wqe(o.qp, i)->num_sge, i == 2);
@@ -137,7 +136,6 @@ static void datagrams_take_setters_in_any_order(void **state)
 	struct objects o = begin(*state, IBV_QPT_UD);
 	struct ibv_ah_attr attr = { .is_global = 1, .grh = { .hop_limit = 9 } };
 	struct ibv_ah *ah = fake_ops->create_ah(o.pd, &attr);
-	uint32_t i;
 
 	ibv_wr_start(o.qpx);
 	ibv_wr_send(o.qpx);
@@ -147,7 +145,7 @@ static void datagrams_take_setters_in_any_order(void **state)
 	ibv_wr_set_sge(o.qpx, 1, 2, 3);
 	ibv_wr_set_ud_addr(o.qpx, ah, 0x11, 0x22);
 	assert_int_equal(ibv_wr_complete(o.qpx), 0);
-	for (i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(fake_send_wqe(o.qp, i)->num_sge, 1);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qpn, 0x11);
 		assert_int_equal(fake_send_wqe(o.qp, i)->ud.remote_qkey, 0x22);
@@ -257,10 +255,9 @@ static void a_batch_that_does_not_fit(void **state)
 {
 	struct objects o = begin(*state, IBV_QPT_RC);
 	char data[64] = {};
-	uint32_t i;
 
 	ibv_wr_start(o.qpx);
-	for (i = 0; i < agent.entries + 2; i++) {
+	for (uint32_t i = 0; i < agent.entries + 2; i++) {
 		ibv_wr_send(o.qpx);
 		ibv_wr_set_inline_data(o.qpx, data, sizeof(data));
 	}
@@ -268,7 +265,7 @@ static void a_batch_that_does_not_fit(void **state)
 	assert_int_equal(o.ring->prod, 0);
 
 	ibv_wr_start(o.qpx);
-	for (i = 0; i < agent.entries; i++)
+	for (uint32_t i = 0; i < agent.entries; i++)
 		ibv_wr_send(o.qpx);
 	assert_int_equal(ibv_wr_complete(o.qpx), 0);
 	assert_int_equal(o.ring->prod, agent.entries);

@@ -329,19 +329,19 @@ static void edges(void)
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	static struct rdma_cm_id *id[1000];
 	struct rdma_cm_event *told;
-	int epoll = epoll_create1(0), many = 1000, i;
+	int epoll = epoll_create1(0), many = 1000;
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	EXPECT(channel && epoll >= 0);
 	EXPECT(!fcntl(channel->fd, F_SETFL, O_NONBLOCK));
 	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, channel->fd, &event));
-	for (i = 0; i < many; i++) {
+	for (int i = 0; i < many; i++) {
 		EXPECT(!rdma_create_id(channel, &id[i], NULL, RDMA_PS_TCP));
 		EXPECT(!rdma_resolve_addr(id[i], NULL, (struct sockaddr *)&address, 1000));
 		EXPECT(epoll_wait(epoll, &event, 1, 10000) == 1);
 		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
 	}
-	for (i = 0; i < many; i++) {
+	for (int i = 0; i < many; i++) {
 		EXPECT(!rdma_get_cm_event(channel, &told));
 		EXPECT(told->event == RDMA_CM_EVENT_ADDR_RESOLVED && told->id == id[i]);
 		EXPECT(!rdma_ack_cm_event(told));
@@ -350,7 +350,7 @@ static void edges(void)
 	EXPECT(!is_readable(channel));
 	EXPECT(!rdma_resolve_route(id[0], 1000));
 	EXPECT(epoll_wait(epoll, &event, 1, 10000) >= 0 && is_readable(channel));
-	for (i = 0; i < many; i++)
+	for (int i = 0; i < many; i++)
 		EXPECT(!rdma_destroy_id(id[i]));
 	EXPECT(!is_readable(channel));
 	rdma_destroy_event_channel(channel);
@@ -370,7 +370,6 @@ static volatile sig_atomic_t held, let_go;
 
 static void hold(int sig)
 {
-	(void)sig;
 	held = 1;
 	while (!let_go)
 		sched_yield();

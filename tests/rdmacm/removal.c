@@ -37,7 +37,6 @@ static void *wait_for_nothing(void *arg)
 {
 	struct rdma_cm_event *event;
 
-	(void)arg;
 	errno = 0;
 	EXPECT(rdma_get_cm_event(empty, &event) == -1 && errno == EIO);
 	return NULL;

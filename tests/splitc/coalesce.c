@@ -33,7 +33,6 @@ static splitc_gptr place(int proc, int i)
 
 static long nothing(void *local, long a, long b)
 {
-	(void)local, (void)a, (void)b;
 	return 0;
 }
 

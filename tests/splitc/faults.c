@@ -87,14 +87,12 @@ static void reach(const char *operation, splitc_gptr p)
 
 static long communicates(void *local, long a, long b)
 {
-	(void)a, (void)b;
 	return splitc_read_long(splitc_gptr_make((int)*(long *)local, (uintptr_t)local));
 }
 
 /* A procedure that stores from a processor whose earlier store is unacknowledged. */
 static long stores(void *local, long a, long b)
 {
-	(void)a, (void)b;
 	splitc_store_long(splitc_gptr_make(0, (uintptr_t)local), 1);
 	return 0;
 }

@@ -30,7 +30,6 @@ static int other(int i)
 
 static long bump(void *local, long by, long unused)
 {
-	(void)unused;
 	*(int *)local += (int)by;
 	return 0;
 }

@@ -13,9 +13,7 @@
 /* Waits for the completions of a send and of its receive. */
 static void both_good(struct loop *loop)
 {
-	int i;
-
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		ENSURE(loop_wait(loop).status == IBV_WC_SUCCESS);
 }
 
@@ -86,7 +84,7 @@ static void post_extended(struct loop *loop, unsigned int i)
 static void extended(unsigned int count)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	unsigned int i, polled;
+	unsigned int i;
 	struct loop loop;
 
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC, .extended = true });
@@ -95,7 +93,7 @@ static void extended(unsigned int count)
 		post_extended(&loop, i);
 		while (ibv_start_poll(loop.cq_ex, &attr))
 			;
-		for (polled = 1; polled < 2; polled++) {
+		for (unsigned polled = 1; polled < 2; polled++) {
 			ENSURE(loop.cq_ex->status == IBV_WC_SUCCESS);
 			while (ibv_next_poll(loop.cq_ex))
 				;
@@ -140,9 +138,8 @@ static void many(unsigned int count)
 	pthread_t thread[4];
 	unsigned int i;
 	int status;
-	pid_t pid;
+	pid_t pid = fork();
 
-	pid = fork();
 	ENSURE(pid >= 0);
 	if (!pid) {
 		plain(count);
@@ -160,12 +157,11 @@ static void closes_all(unsigned int count)
 {
 	struct loop loop;
 	unsigned int i;
-	int fd;
 
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC });
 	ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED, 0));
 	ENSURE(loop_wait(&loop).status == IBV_WC_SUCCESS);
-	for (fd = 100; fd < 120; fd++)
+	for (int fd = 100; fd < 120; fd++)
 		ENSURE(dup2(STDOUT_FILENO, fd) == fd);
 	for (i = 0; i < count; i++) {
 		ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED, i));

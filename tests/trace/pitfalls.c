@@ -17,19 +17,15 @@ static struct loop loop;
 
 static void unsignaled_full(void)
 {
-	uint32_t i;
-
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC });
-	for (i = 0; i < loop.cap.max_send_wr; i++)
+	for (uint32_t i = 0; i < loop.cap.max_send_wr; i++)
 		ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 8, 0, i));
 }
 
 static void queue_exceeded(void)
 {
-	uint32_t i;
-
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC });
-	for (i = 0; i <= loop.cap.max_send_wr; i++)
+	for (uint32_t i = 0; i <= loop.cap.max_send_wr; i++)
 		ENSURE(!loop_post(&loop, IBV_WR_RDMA_WRITE, 8, IBV_SEND_SIGNALED, i));
 }
 
@@ -120,10 +116,8 @@ static void remote_qp(void)
 
 static void cq_too_small(void)
 {
-	int i;
-
 	loop_open(&loop, &(struct wish){ .type = IBV_QPT_RC, .cq_entries = 1 });
-	for (i = 0; i <= loop.cq->cqe; i++)
+	for (int i = 0; i <= loop.cq->cqe; i++)
 		ENSURE(!loop_receive(&loop, 8, (uint64_t)i));
 }
 

@@ -114,7 +114,6 @@ static u32 drained;
 
 static void drain(void *arg)
 {
-	(void)arg;
 	tp.readable[STAGE_CHANNEL] = false;
 	drained++;
 }
@@ -144,10 +143,8 @@ void check_events(void)
 
 static void small_sends(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, false);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		expect_message(50, 1, i);
 		queue_send(VNET_WR_SEND, 50, i);
 	}
@@ -155,10 +152,8 @@ static void small_sends(void)
 
 static void scattered_sends(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, false);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		expect_message(500, 2, i);
 		queue_send(VNET_WR_SEND, 500, i);
 	}
@@ -166,10 +161,8 @@ static void scattered_sends(void)
 
 static void unreliable_sends(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_UC, false);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		expect_message(60, 1, i);
 		queue_send(VNET_WR_SEND, 60, i);
 	}
@@ -177,10 +170,8 @@ static void unreliable_sends(void)
 
 static void datagrams(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_UD, false);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		expect_message(30 + i * 100, 2, i);
 		queue_send(VNET_WR_SEND, 30 + i * 100, i);
 	}
@@ -188,22 +179,18 @@ static void datagrams(void)
 
 static void shared_receives(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, true);
 	assert_int_equal(nic_srq_set_limit(&w.agent, s.srq->srqn, 4), NIC_OK);
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		expect_message(40, 1, i);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		queue_send(VNET_WR_SEND, 40, i);
 }
 
 static void writes_with_immediate(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, false);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		expect_message(300, 1, i);
 		queue_send(VNET_WR_RDMA_WRITE_IMM, 300, i);
 	}
@@ -234,14 +221,13 @@ static void refused_write(void)
 static void receiver_overruns(void)
 {
 	struct nic_cq *cq;
-	u32 i;
 
 	set_stage(NIC_QPT_RC, false);
 	cq = &w.agent.cq[s.cb->cqn - 1];
 	/* The CQ has room for one more entry. */
 	cq->prod = cq->cons_seen = s.cb->cons = 0;
 	cq->mask = s.cb->ring.mask = 0;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		expect_message(50, 1, i);
 		queue_send(VNET_WR_SEND, 50, i);
 	}
@@ -271,10 +257,8 @@ static void atomic(void)
 /* Both queues of a, in the error state. */
 static void own_flush(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, false);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		queue_send(VNET_WR_SEND, 10, i);
 		post_recv(s.a, i, NULL, 0);
 	}
@@ -372,10 +356,8 @@ static void idle_of_a(void)
 /* A process that shares the channel (after fork) dies while it reads an event. */
 static void two_events(void)
 {
-	u32 i;
-
 	set_stage(NIC_QPT_RC, false);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		s.cb->ring.hdr->arm = VNET_CQ_ARM_NEXT;
 		expect_message(10, 1, i);
 		queue_send(VNET_WR_SEND, 10, i);

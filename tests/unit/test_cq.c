@@ -17,7 +17,6 @@ static void create_checks(void **state)
 {
 	struct nic_cq_params good = good_params(), p;
 
-	(void)state;
 	assert_int_equal(nic_cq_create(&w.agent, 0, &good), NIC_EINVAL);
 	assert_int_equal(nic_cq_create(&w.agent, w.config.max_cq + 1, &good), NIC_EINVAL);
 	p = good, p.entries = 0;
@@ -51,7 +50,6 @@ static void destroyed_is_gone(void **state)
 	struct nic_cq_params p = good_params();
 	u32 events = 77;
 
-	(void)state;
 	assert_int_equal(nic_cq_destroy(&w.agent, cq->cqn, &events), NIC_OK);
 	assert_int_equal(events, 0);
 	assert_int_equal(nic_cq_destroy(&w.agent, cq->cqn, &events), NIC_EINVAL);
@@ -66,7 +64,6 @@ static void held_lock_is_busy(void **state)
 	struct nic_cq_params p = good_params();
 	u32 events;
 
-	(void)state;
 	frame_cq->lock = w.p[1].nic.self;
 	assert_int_equal(nic_cq_destroy(&w.agent, cq->cqn, &events), NIC_BUSY);
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn, p.ring, 8), NIC_BUSY);
@@ -93,9 +90,7 @@ static struct qp *loop_qp(struct cq *cq)
 /* Makes n completions with consecutive wr_ids from `first`. */
 static void complete(struct qp *qp, u64 first, u32 n)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, first + i);
 
 		wqe.rdma.rkey = w.p[0].key;
@@ -118,9 +113,7 @@ static void resize_keeps_unpolled(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
 	struct qp *qp = loop_qp(cq);
-	u32 i;
 
-	(void)state;
 	complete(qp, 0, 5);
 	expect_next(cq, 0, VNET_WC_SUCCESS);
 	expect_next(cq, 1, VNET_WC_SUCCESS);
@@ -128,7 +121,7 @@ static void resize_keeps_unpolled(void **state)
 	resize_to(cq, 4, NIC_EINVAL);
 	resize_to(cq, 32, NIC_OK);
 	complete(qp, 10, 4);
-	for (i = 2; i < 14; i++)
+	for (u32 i = 2; i < 14; i++)
 		expect_next(cq, i, VNET_WC_SUCCESS);
 	expect_none(cq);
 	resize_to(cq, 1, NIC_OK);
@@ -140,7 +133,6 @@ static void resize_checks(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
 
-	(void)state;
 	resize_to(cq, 16, NIC_OK);
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn, cq->ring.offset, 12), NIC_EINVAL);
 	assert_int_equal(nic_cq_resize(&w.agent, cq->cqn, 4096, 16), NIC_EINVAL);
@@ -155,7 +147,6 @@ static void resize_keeps_arm(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
 
-	(void)state;
 	cq->ring.hdr->arm = VNET_CQ_ARM_SOLICITED;
 	resize_to(cq, 16, NIC_OK);
 	assert_int_equal(cq->ring.hdr->arm, VNET_CQ_ARM_SOLICITED);
@@ -165,9 +156,8 @@ static void resize_keeps_arm(void **state)
 static void age(struct cq *cq, u32 index)
 {
 	struct nic_cq *c = &w.agent.cq[cq->cqn - 1];
-	u32 i;
 
-	for (i = 0; i <= cq->ring.mask; i++) {
+	for (u32 i = 0; i <= cq->ring.mask; i++) {
 		u32 slot = (index + i) & cq->ring.mask;
 
 		((struct vnet_cqe *)cq->ring.slots)[slot].seq = index + i - cq->ring.mask;
@@ -180,22 +170,20 @@ static void resize_where_indices_wrap(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 8, 0);
 	struct qp *qp = loop_qp(cq);
-	u32 i;
 
-	(void)state;
 	age(cq, 0xfffffffau);
 	complete(qp, 0, 3);
 	/* The slot for index 0xffffffff, whose valid seq is 0, is zeroed memory now. */
 	resize_to(cq, 16, NIC_OK);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		expect_next(cq, i, VNET_WC_SUCCESS);
 	expect_none(cq);
 	complete(qp, 3, 2);
-	for (i = 3; i < 5; i++)
+	for (u32 i = 3; i < 5; i++)
 		expect_next(cq, i, VNET_WC_SUCCESS);
 	expect_none(cq);
 	complete(qp, 5, 6);
-	for (i = 5; i < 11; i++)
+	for (u32 i = 5; i < 11; i++)
 		expect_next(cq, i, VNET_WC_SUCCESS);
 	expect_none(cq);
 }
@@ -236,7 +224,6 @@ static void make_events(struct cq *cq, struct qp *qp, u32 n)
 
 static void channel_create_checks(void **state)
 {
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, w.config.max_channel, 1), NIC_EINVAL);
 	assert_int_equal(nic_channel_create(&w.agent, 0, 0), NIC_EINVAL);
 	assert_int_equal(nic_channel_create(&w.agent, 0, 1), NIC_OK);
@@ -255,11 +242,10 @@ static void events_in_order(void **state)
 {
 	struct cq *cq[3];
 	struct qp *qp[3];
-	u32 i, channel = 2;
+	u32 channel = 2;
 
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, channel, 5), NIC_OK);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		cq[i] = make_cq_channel(&w.p[0], 8, channel, 100 + i);
 		qp[i] = loop_qp(cq[i]);
 	}
@@ -280,15 +266,14 @@ static void destroy_reports_what_was_read(void **state)
 {
 	struct cq *cq[4];
 	struct qp *qp[4];
-	u32 i, channel = 1, events;
+	u32 channel = 1, events;
 
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, channel, 9), NIC_OK);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		cq[i] = make_cq_channel(&w.p[0], 8, channel, 100 + i);
 		qp[i] = loop_qp(cq[i]);
 	}
-	for (i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		make_events(cq[i], qp[i], 3);
 	take(channel, 100, false);
 	take(channel, 101, false);
@@ -313,7 +298,6 @@ static void destroy_waits_for_channel(void **state)
 	struct cq *cq;
 	u32 events;
 
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, 0, 1), NIC_OK);
 	cq = make_cq_channel(&w.p[0], 8, 0, 1);
 	w.agent.channel[0].lock = 7;
@@ -327,11 +311,10 @@ static void scribbled_list_ends(void **state)
 {
 	struct cq *cq[2];
 	struct qp *qp[2];
-	u32 i, events;
+	u32 events;
 
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, 0, 1), NIC_OK);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		cq[i] = make_cq_channel(&w.p[0], 8, 0, i);
 		qp[i] = loop_qp(cq[i]);
 		make_events(cq[i], qp[i], 1);
@@ -349,7 +332,6 @@ static void cq_outlives_channel(void **state)
 	struct qp *qp;
 	u32 events;
 
-	(void)state;
 	assert_int_equal(nic_channel_create(&w.agent, 0, 1), NIC_OK);
 	cq = make_cq_channel(&w.p[0], 8, 0, 1);
 	qp = loop_qp(cq);

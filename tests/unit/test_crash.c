@@ -116,7 +116,6 @@ static void die(void)
 
 static void die_at_step(int step)
 {
-	(void)step;
 	die();
 }
 
@@ -127,7 +126,6 @@ static void die_at_step(int step)
 /* The trap flag is clear in the handler, and set again on return. */
 static void on_trap(int sig)
 {
-	(void)sig;
 	if (places++ % stride == 0)
 		die();
 }
@@ -149,12 +147,10 @@ static void single_step(bool on)
 
 static void on_trap(int sig)
 {
-	(void)sig;
 }
 
 static void single_step(bool on)
 {
-	(void)on;
 }
 #endif
 
@@ -183,7 +179,6 @@ int main(int argc, char **argv)
 {
 	struct CMUnitTest tests[32];
 	struct sigaction trap = { .sa_handler = on_trap, .sa_flags = SA_NODEFER };
-	u32 i;
 
 	world_queue_bytes = 512u << 10;
 	if (argc == 3 && !strcmp(argv[1], "--instructions")) {
@@ -194,7 +189,7 @@ int main(int argc, char **argv)
 		sigaction(SIGTRAP, &trap, NULL);
 		stride = (u32)atoi(argv[2]);
 	}
-	for (i = 0; i < scenario_count; i++) {
+	for (u32 i = 0; i < scenario_count; i++) {
 		tests[i] = (struct CMUnitTest)cmocka_unit_test(die_everywhere);
 		tests[i].name = scenarios[i].what;
 		tests[i].initial_state = (void *)(uintptr_t)&scenarios[i];

@@ -8,7 +8,6 @@
 
 static void nothing(void *arg)
 {
-	(void)arg;
 }
 
 static bool take(struct process *p, u64 *handle)
@@ -65,7 +64,6 @@ static void one_event_for_one_arm(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	send_with(&pair, 0);
 	assert_true(no_event(&w.p[1]));
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
@@ -82,7 +80,6 @@ static void woken_by_the_processor(void **state)
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 	struct nic_channel *ch = &w.agent.channel[CHANNEL];
 
-	(void)state;
 	tp.unready = true;
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	nic_store(&w.agent.hdr->processor_sleeps, NIC_DOZES);
@@ -109,16 +106,14 @@ static void an_edge_for_each_event(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 	u64 handle;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 		send_with(&pair, 0);
 		assert_int_equal(tp.readied[CHANNEL], 1);
 		assert_int_equal(tp.edges[CHANNEL], i);
 	}
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		assert_true(take(&w.p[1], &handle));
 	assert_true(no_event(&w.p[1]));
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
@@ -130,7 +125,6 @@ static void solicited_only(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 	send_with(&pair, 0);
 	assert_true(no_event(&w.p[1]));
@@ -148,10 +142,8 @@ static void errors_are_solicited(void **state)
 {
 	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC };
 	struct sge from = sge(&w.p[0], 0, 10);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 		struct pair pair = pair_with_channel(types[i]);
 
@@ -184,7 +176,6 @@ static void events_of_the_sender(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	arm(pair.b->scq, VNET_CQ_ARM_NEXT);
 	wqe.flags = 0;
 	send_one(pair.b, &wqe, NULL);
@@ -203,10 +194,8 @@ static void immediate_data_too(void **state)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE_IMM, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_UC);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		wqe.flags |= VNET_WR_SOLICITED;
 		arm(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 		post_recv(pair.b, 2, NULL, 0);
@@ -242,7 +231,6 @@ static void unpolled_entries_make_the_event(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	leave_unpolled(&pair, 0);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	assert_int_equal(pair.b->rcq->ring.hdr->arm, VNET_CQ_DISARMED);
@@ -258,7 +246,6 @@ static void unpolled_and_solicited(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	leave_unpolled(&pair, 0);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
 	assert_true(no_event(&w.p[1]));
@@ -285,7 +272,6 @@ static void unpolled_and_failed(void **state)
 	struct sge from = sge(&w.p[0], 0, 10);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	post_recv(pair.b, 2, NULL, 0); /* too short */
 	send_one(pair.a, &wqe, &from);
 	arm_late(pair.b->rcq, VNET_CQ_ARM_SOLICITED);
@@ -299,7 +285,6 @@ static void event_deferred(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	w.agent.channel[CHANNEL].lock = 7;
 	post_recv(pair.b, 2, NULL, 0);
@@ -322,7 +307,6 @@ static void event_of_the_sender_deferred(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	arm(pair.b->scq, VNET_CQ_ARM_NEXT);
 	w.agent.channel[CHANNEL].lock = 7;
 	send_one(pair.b, &wqe, NULL);
@@ -341,7 +325,6 @@ static void event_of_the_dead(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	w.agent.channel[CHANNEL].lock = 7;
 	post_recv(pair.b, 2, NULL, 0);
@@ -359,7 +342,6 @@ static void settle(void **state)
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 	u32 drained = 0;
 
-	(void)state;
 	assert_int_equal(nic_channel_settle(&w.agent, w.config.max_channel, nothing, &drained),
 			 NIC_EINVAL);
 	w.agent.channel[CHANNEL].lock = 7;
@@ -389,7 +371,6 @@ static void event_against_resize(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct vnet_ring *old;
 
-	(void)state;
 	resized = pair_with_channel(NIC_QPT_RC);
 	old = resized.b->rcq->ring.hdr;
 	arm(resized.b->rcq, VNET_CQ_ARM_NEXT);
@@ -413,13 +394,11 @@ static void overrun_ends_the_cq(void **state)
 	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, small, small);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 0);
 	struct wc wc;
-	u32 i;
 
-	(void)state;
 	connect(a, b);
-	for (i = 0; i < 6; i++)
+	for (u32 i = 0; i < 6; i++)
 		post_recv(b, 10 + i, NULL, 0);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		wqe.wr_id = i;
 		send_one(a, &wqe, NULL);
 		expect(ca, i, VNET_WC_SUCCESS);
@@ -431,7 +410,7 @@ static void overrun_ends_the_cq(void **state)
 	expect(ca, 3, VNET_WC_REM_OP_ERR);
 	assert_int_equal(state_of(b), NIC_QPS_ERR);
 	/* Earlier entries can still be polled; nothing is overwritten or added. */
-	for (i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		expect_next(small, 10 + i, VNET_WC_SUCCESS);
 	assert_false(poll(small, &wc));
 	run_for(5 * MS);
@@ -444,11 +423,9 @@ static void overrun_by_the_sender(void **state)
 	struct cq *small = make_cq(&w.p[0], 2, 0);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, small, small);
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
-	u32 i;
 
-	(void)state;
 	bring_up(qp, qp->qpn);
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		post_send(qp, &wqe, NULL, 0);
 	ring_send(qp);
 	assert_true(async_event('q', qp->qpn, NIC_EVENT_QP_FATAL));
@@ -464,11 +441,9 @@ static void overrun_ignored_on_request(void **state)
 	struct cq *small = make_cq(&w.p[0], 4, VNET_CREATE_CQ_IGNORE_OVERRUN);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, small, small);
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 0);
-	u32 i;
 
-	(void)state;
 	bring_up(qp, qp->qpn);
-	for (i = 0; i < 9; i++) {
+	for (u32 i = 0; i < 9; i++) {
 		wqe.wr_id = i;
 		post_send(qp, &wqe, NULL, 0);
 	}
@@ -478,7 +453,7 @@ static void overrun_ignored_on_request(void **state)
 	assert_int_equal(qp->sq.hdr->cons, 9);
 	/* The newest entries are there, each in its slot. */
 	small->cons = 9 - 4;
-	for (i = 5; i < 9; i++)
+	for (u32 i = 5; i < 9; i++)
 		expect_next(small, i, VNET_WC_SUCCESS);
 	expect_none(small);
 }
@@ -490,7 +465,6 @@ static void established_once(void **state)
 	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, cb, cb);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	assert_int_equal(to_state(b, NIC_QPS_INIT, a->qpn), NIC_OK);
 	assert_int_equal(to_state(b, NIC_QPS_RTR, a->qpn), NIC_OK);
 	bring_up(a, b->qpn);
@@ -507,10 +481,9 @@ static void many_events(void **state)
 {
 	struct pair pair[3];
 	struct nic_async async;
-	u32 i, seen = 0;
+	u32 seen = 0;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
 		struct sge from = sge(&w.p[0], 0, 8);
 
@@ -524,7 +497,7 @@ static void many_events(void **state)
 	while (nic_async_take(&w.agent, &async)) {
 		assert_int_equal(async.kind, 'q');
 		assert_int_equal(async.event, NIC_EVENT_QP_ACCESS_ERR);
-		for (i = 0; i < 3; i++) {
+		for (u32 i = 0; i < 3; i++) {
 			if (async.num == pair[i].b->qpn)
 				seen += 1u << (4 * i);
 		}
@@ -538,7 +511,6 @@ static void events_die_with_their_object(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
 	struct sge from = sge(&w.p[0], 0, 8);
 
-	(void)state;
 	wqe.rdma.rkey = 1;
 	send_one(pair.a, &wqe, &from);
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
@@ -561,7 +533,6 @@ static void moderated_by_count(void **state)
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 	u32 cqn = pair.b->rcq->cqn;
 
-	(void)state;
 	assert_int_equal(nic_cq_moderate(&w.agent, cqn + 1000, 1, 1), NIC_EINVAL);
 	assert_int_equal(nic_cq_moderate(&w.agent, cqn, 3, 0), NIC_OK);
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
@@ -586,7 +557,6 @@ static void moderated_by_time(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 
-	(void)state;
 	assert_int_equal(nic_cq_moderate(&w.agent, pair.b->rcq->cqn, 4, 10000), NIC_OK);
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	send_to(&pair, 1);

@@ -18,9 +18,7 @@ static struct vnet_send_wqe put(u64 wr_id)
 
 static void expect_flushed(struct cq *cq, u64 first, u32 n)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		expect_next(cq, first + i, VNET_WC_WR_FLUSH_ERR);
 	expect_none(cq);
 }
@@ -33,11 +31,9 @@ static void error_flushes_both_queues_in_order(void **state)
 	struct cq *cb = make_cq(&w.p[1], 64, 0);
 	struct qp *a = make_qp(&w.p[0], NIC_QPT_RC, tx, rx);
 	struct qp *b = make_qp(&w.p[1], NIC_QPT_RC, cb, cb);
-	u32 i;
 
-	(void)state;
 	connect(a, b);
-	for (i = 0; i < 10; i++) {
+	for (u32 i = 0; i < 10; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, i);
 
 		wqe.flags = 0; /* flushed requests complete anyway */
@@ -62,7 +58,6 @@ static void posted_in_error(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = put(1);
 
-	(void)state;
 	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 	run_for(3 * MS);
 	send_one(pair.a, &wqe, NULL);
@@ -79,7 +74,6 @@ static void posted_just_before(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	u64 next;
 
-	(void)state;
 	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 	nic_run(&w.agent, 64, &next);
 	pair.a->rq.hdr->need_doorbell = 0; /* as the poster read it before */
@@ -94,10 +88,8 @@ static void failure_then_flush(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct sge from = sge(&w.p[0], FROM, 8);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		struct vnet_send_wqe wqe = put(i);
 
 		wqe.flags = i < 4 ? VNET_WR_SIGNALED : 0;
@@ -107,10 +99,10 @@ static void failure_then_flush(void **state)
 		post_recv(pair.a, 50 + i, NULL, 0);
 	}
 	ring_send(pair.a);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		expect_next(pair.a->scq, i, VNET_WC_SUCCESS);
 	expect_next(pair.a->scq, 3, VNET_WC_REM_ACCESS_ERR);
-	for (i = 4; i < 8; i++)
+	for (u32 i = 4; i < 8; i++)
 		expect_next(pair.a->scq, i, VNET_WC_WR_FLUSH_ERR);
 	run_for(2 * MS);
 	expect_flushed(pair.a->rcq, 50, 8);
@@ -123,7 +115,6 @@ static void crossing_errors(void **state)
 	struct vnet_send_wqe wqe = put(1);
 	struct sge a = sge(&w.p[0], FROM, 8), b = sge(&w.p[1], FROM, 8);
 
-	(void)state;
 	wqe.rdma.rkey = 77;
 	post_send(pair.a, &wqe, &a, 1);
 	post_send(pair.b, &wqe, &b, 1);
@@ -143,11 +134,9 @@ static void flush_deferred(void **state)
 {
 	struct cq *tx = make_cq(&w.p[0], 64, 0), *rx = make_cq(&w.p[0], 64, 0);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, tx, rx);
-	u32 i;
 
-	(void)state;
 	bring_up(qp, qp->qpn + 1);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		struct vnet_send_wqe wqe = put(i);
 
 		post_send(qp, &wqe, NULL, 0);
@@ -171,10 +160,8 @@ static void error_then_reset_then_work(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = put(1);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 		post_recv(pair.a, 9, NULL, 0);
 		run_for(3 * MS);
@@ -231,13 +218,11 @@ static void send_queue_error(u8 type)
 
 static void send_queue_error_uc(void **state)
 {
-	(void)state;
 	send_queue_error(NIC_QPT_UC);
 }
 
 static void send_queue_error_ud(void **state)
 {
-	(void)state;
 	send_queue_error(NIC_QPT_UD);
 }
 
@@ -266,7 +251,6 @@ static void drained_at_once(void **state)
 	struct vnet_send_wqe wqe = put(1);
 	struct vnet_send_wqe back = wr(VNET_WR_SEND, 5);
 
-	(void)state;
 	assert_int_equal(drain(pair.a, true), NIC_OK);
 	assert_true(async_event('q', pair.a->qpn, NIC_EVENT_SQ_DRAINED));
 	assert_int_equal(draining(pair.a), 0);
@@ -287,7 +271,6 @@ static void drained_without_event(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_UD);
 
-	(void)state;
 	assert_int_equal(drain(pair.a, true), NIC_OK);
 	assert_true(async_event('q', pair.a->qpn, NIC_EVENT_SQ_DRAINED));
 	assert_int_equal(to_state(pair.a, NIC_QPS_RTS, 0), NIC_OK);
@@ -305,7 +288,6 @@ static void drains_what_is_under_way(void **state)
 	struct nic_qp_attr attr = good_attr(0);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	frame(pair.a)->attr.rnr_retry = 7;
 	post_send(pair.a, &wqe, NULL, 0);
 	wqe.wr_id = 2;
@@ -341,7 +323,6 @@ static void drains_a_late_completion(void **state)
 	struct vnet_send_wqe wqe = put(1);
 	struct nic_cq *cq = &w.agent.cq[pair.a->scq->cqn - 1];
 
-	(void)state;
 	cq->lock = 7;
 	send_one(pair.a, &wqe, NULL);
 	assert_int_equal(drain(pair.a, true), NIC_OK);
@@ -360,7 +341,6 @@ static void drain_that_ends_in_failure(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	frame(pair.a)->attr.rnr_retry = 0;
 	post_send(pair.a, &wqe, NULL, 0);
 	post_send(pair.a, &wqe, NULL, 0);
@@ -377,7 +357,6 @@ static void back_to_rts_before_it_is_drained(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	frame(pair.a)->attr.rnr_retry = 7;
 	send_one(pair.a, &wqe, NULL);
 	assert_int_equal(drain(pair.a, true), NIC_OK);
@@ -394,15 +373,13 @@ static void flush_own(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC), other = make_pair(NIC_QPT_UD);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-	u32 i;
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL); /* waits */
 	post_recv(pair.a, 2, NULL, 0);
 	post_recv(other.a, 3, NULL, 0);
 	post_recv(pair.b, 4, NULL, 0);
 	pair.b->rq.hdr->cons = 0;
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		nic_flush_own(&w.p[0].nic);
 	expect_next(pair.a->scq, 1, VNET_WC_WR_FLUSH_ERR);
 	expect(pair.a->rcq, 2, VNET_WC_WR_FLUSH_ERR);

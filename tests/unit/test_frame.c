@@ -82,7 +82,6 @@ static void to_a_tagged_flow(void **state)
 	struct qp *from, *to;
 	struct wc wc;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	to = make_raw(1);
@@ -117,7 +116,6 @@ static void to_its_flow(void **state)
 	struct qp *from, *to;
 	struct wc wc;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	to = make_raw(1);
@@ -160,12 +158,10 @@ static void lengths(void **state)
 	};
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 5);
 	struct qp *qp;
-	size_t i;
 
-	(void)state;
 	set_stage();
 	make_frame(1, 0, 1);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		qp = make_raw(0);
 		send_frame(qp, cases[i].length);
 		expect(cq[0], 77, cases[i].status);
@@ -201,7 +197,6 @@ static void who_comes_first(void **state)
 {
 	struct qp *from, *first, *second;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	first = make_raw(1);
@@ -235,7 +230,6 @@ static void what_is_left_over(void **state)
 {
 	struct qp *from, *first, *second;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	first = make_raw(1);
@@ -275,7 +269,6 @@ static void event_deferred(void **state)
 {
 	struct qp *from, *first, *second;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
@@ -304,13 +297,11 @@ static void event_deferred(void **state)
 static void none_twice(void **state)
 {
 	struct qp *from, *to[3];
-	u32 i;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	make_frame(9, 0, 1766);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		cq[1] = NULL;
 		to[i] = make_raw(1);
 		post_one(to[i], i);
@@ -325,7 +316,7 @@ static void none_twice(void **state)
 	run_for(5 * MS);
 	expect(cq[0], 77, VNET_WC_SUCCESS);
 	assert_true(!got(to[0], 0) && got(to[1], 1) && got(to[2], 2));
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		assert_true(!got(to[i], i) && counted(i) == 1);
 }
 
@@ -334,9 +325,7 @@ static void no_wrong_flows(void **state)
 	struct nic_flow flow = { .counter = NIC_NONE };
 	struct pair rc = make_pair(NIC_QPT_RC);
 	struct qp *qp;
-	u32 i;
 
-	(void)state;
 	set_stage();
 	qp = make_raw(0);
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
@@ -356,11 +345,11 @@ static void no_wrong_flows(void **state)
 	flow.rss = 1ull << 50;
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
 	flow.rss = 0;
-	for (i = 0; i < NIC_MAX_FLOWS; i++)
+	for (u32 i = 0; i < NIC_MAX_FLOWS; i++)
 		assert_int_equal(nic_flow_create(&w.agent, i, &flow), NIC_OK);
 	assert_int_equal(nic_flow_create(&w.agent, 7, &flow), NIC_EINUSE);
 	assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_OK);
-	for (i = 0; i < NIC_MAX_FLOWS; i++)
+	for (u32 i = 0; i < NIC_MAX_FLOWS; i++)
 		assert_int_equal(w.agent.hdr->flow[i].qpn, 0);
 }
 
@@ -380,11 +369,9 @@ static void toeplitz(void **state)
 				     .dst_port = { 1766 >> 8, 1766 & 255 },
 				     .layers = NIC_LAYER_IPV4 | NIC_LAYER_TCP };
 	struct nic_rss rss = { .fields = NIC_RSS_SRC_IPV4 | NIC_RSS_DST_IPV4, .log_size = 7 };
-	u32 i;
 
-	(void)state;
 	memcpy(rss.key, secret, sizeof(secret));
-	for (i = 0; i < 128; i++)
+	for (u32 i = 0; i < 128; i++)
 		rss.wqn[i] = i;
 	assert_int_equal(nic_rss_wqn(&rss, &key), 0x323e8fc2u & 127);
 	rss.fields |= NIC_RSS_SRC_PORT_TCP | NIC_RSS_DST_PORT_TCP;
@@ -402,20 +389,18 @@ static void spread(void **state)
 	struct nic_rss rss = { .fields = NIC_RSS_DST_PORT_UDP, .log_size = 1 };
 	const struct nic_qp_attr attr = { .port = 0 };
 	struct qp *from, *to[2];
-	u32 i, frames[2] = { 0, 0 };
-	u16 port;
+	u32 frames[2] = { 0, 0 };
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	cq[1] = make_cq(&w.p[1], 256, 0);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		to[i] = make_qp(&w.p[1], NIC_QPT_WQ, cq[1], cq[1]);
 		rss.wqn[i] = to[i]->qpn;
 		/* The work queue is not ready: its frames are lost. */
 		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTS), NIC_EINVAL);
 	}
-	for (i = 0; i < NIC_RSS_KEY; i++)
+	for (u32 i = 0; i < NIC_RSS_KEY; i++)
 		rss.key[i] = (u8)(i * 37 + 1);
 	flow.rss = queue_alloc(sizeof(rss));
 	assert_int_equal(nic_rss_create(&w.agent, flow.rss, &rss), NIC_OK);
@@ -423,9 +408,9 @@ static void spread(void **state)
 	make_frame(9, 0, 1);
 	send_quietly(from);
 	expect_none(cq[1]);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
-	for (port = 0; port < 32; port++) {
+	for (u16 port = 0; port < 32; port++) {
 		struct wc wc;
 
 		post_one(to[0], 1);
@@ -462,15 +447,14 @@ static void rate_limit(void **state)
 	struct nic_qp_attr attr = { .rate_limit = 800 };
 	struct qp *from;
 	struct wc wc;
-	u32 i, sent = 0;
+	u32 sent = 0;
 
-	(void)state;
 	set_stage();
 	from = make_raw(0);
 	assert_int_equal(modify(from, &attr, M_RATE, NIC_QPS_RTS), NIC_OK);
 	make_frame(9, 0, 1);
 	/* At this rate, 100 bytes take one millisecond. */
-	for (i = 0; i < 10; i++)
+	for (u32 i = 0; i < 10; i++)
 		send_frame(from, LENGTH);
 	while (poll(cq[0], &wc))
 		sent++;
@@ -491,7 +475,6 @@ static void fragments(void **state)
 	const u8 *bytes = mem(&w.p[0], FRAME);
 	struct nic_frame_key key;
 
-	(void)state;
 	set_stage();
 	make_frame(9, 0, 1766);
 	nic_frame_parse_key(bytes, LENGTH, &key);

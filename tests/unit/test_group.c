@@ -50,7 +50,6 @@ static void arguments(void **state)
 	struct qp *qp;
 	struct pair rc = make_pair(NIC_QPT_RC);
 
-	(void)state;
 	set_stage();
 	qp = make_member(0);
 	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, unicast), NIC_EINVAL);
@@ -72,13 +71,11 @@ static void exhaustion(void **state)
 {
 	struct qp *qp;
 	u8 gid[16];
-	u32 i;
 
-	(void)state;
 	set_stage();
 	qp = make_member(0);
 	memcpy(gid, v6, sizeof(gid));
-	for (i = 0; i < NIC_MAX_MEMBERS; i++) {
+	for (u32 i = 0; i < NIC_MAX_MEMBERS; i++) {
 		gid[14] = (u8)i;
 		assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, gid), NIC_OK);
 	}
@@ -89,7 +86,7 @@ static void exhaustion(void **state)
 	gid[13] = 1;
 	assert_int_equal(nic_mcast_attach(&w.agent, qp->qpn, gid), NIC_OK);
 	assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_OK);
-	for (i = 0; i < NIC_MAX_MEMBERS; i++)
+	for (u32 i = 0; i < NIC_MAX_MEMBERS; i++)
 		assert_int_equal(w.agent.hdr->member[i].qpn, 0);
 }
 
@@ -98,10 +95,9 @@ static void to_all(const u8 *gid)
 	struct qp *qp[4];
 	struct vnet_send_wqe wqe = datagram(gid, 50);
 	struct sge data = sge(&w.p[0], 100000, 100);
-	u32 i;
 
 	set_stage();
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		/* The sender is a member, too. */
 		qp[i] = make_member(i % 3);
 		post_one(qp[i], i);
@@ -109,7 +105,7 @@ static void to_all(const u8 *gid)
 	}
 	fill(&w.p[0], 100000, 100, 3);
 	send_one(qp[3], &wqe, &data);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		struct wc wc = expect_next(cq[i % 3], i, VNET_WC_SUCCESS);
 
 		assert_int_equal(wc.qp_num, qp[i]->qpn);
@@ -128,13 +124,11 @@ static void to_all(const u8 *gid)
 
 static void to_all_v6(void **state)
 {
-	(void)state;
 	to_all(v6);
 }
 
 static void to_all_v4(void **state)
 {
-	(void)state;
 	to_all(v4);
 }
 
@@ -144,13 +138,11 @@ static void who_does_not_take_it(void **state)
 	struct qp *sender, *qp[5];
 	struct vnet_send_wqe wqe = datagram(v6, 50);
 	struct sge data;
-	u32 i;
 
-	(void)state;
 	set_stage();
 	data = sge(&w.p[0], 100000, 100);
 	sender = make_member(0);
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		qp[i] = make_member(1);
 		/*
 		 * It had a receive before, so a datagram to it alone would wait for the next
@@ -161,9 +153,9 @@ static void who_does_not_take_it(void **state)
 	}
 	send_one(sender, &wqe, &data);
 	expect(cq[0], 50, VNET_WC_SUCCESS);
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		expect_next(cq[1], i, VNET_WC_SUCCESS);
-	for (i = 1; i < 5; i++)
+	for (u32 i = 1; i < 5; i++)
 		post_one(qp[i], i);
 	frame(qp[1])->attr.qkey++;
 	assert_int_equal(to_state(qp[2], NIC_QPS_RESET, 0), NIC_OK);
@@ -189,13 +181,11 @@ static void none_twice(void **state)
 	struct qp *sender, *qp[3];
 	struct vnet_send_wqe wqe = datagram(v6, 50);
 	struct sge data;
-	u32 i;
 
-	(void)state;
 	set_stage();
 	data = sge(&w.p[0], 100000, 100);
 	sender = make_member(0);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		qp[i] = make_member(1);
 		post_one(qp[i], i);
 		post_one(qp[i], i + 10);
@@ -218,9 +208,7 @@ static void numbers_come_again(void **state)
 	struct vnet_send_wqe wqe = datagram(v6, 50), single = datagram(v6, 50);
 	struct sge data = sge(&w.p[0], 100000, 100);
 	struct qp *qp[2];
-	u32 i;
 
-	(void)state;
 	set_stage();
 	qp[0] = make_member(0);
 	qp[1] = make_member(1);
@@ -232,7 +220,7 @@ static void numbers_come_again(void **state)
 	/* One group has no members; the other datagrams go to an unknown QPN. */
 	wqe.ud.dgid[14] = 1;
 	single.ud.remote_qpn = 0xfffffe;
-	for (i = 1; i < 1u << (NIC_MARK_BITS - 1); i++) {
+	for (u32 i = 1; i < 1u << (NIC_MARK_BITS - 1); i++) {
 		send_one(qp[0], i % 2 ? &single : &wqe, &data);
 		expect(cq[0], 50, VNET_WC_SUCCESS);
 	}

@@ -89,16 +89,14 @@ static void one_message(struct pair *pair, u8 type, u8 opcode, u32 length, struc
 static void all_lengths(u8 type, u8 opcode, struct srq *srq)
 {
 	struct pair pair = pair_with(type, VNET_CREATE_CQ_IMM64, srq);
-	u32 length;
 
-	for (length = 0; length < 100; length++)
+	for (u32 length = 0; length < 100; length++)
 		one_message(&pair, type, opcode, length, srq);
 	one_message(&pair, type, opcode, 4000, srq);
 }
 
 static void every_transport(void **state)
 {
-	(void)state;
 	all_lengths(NIC_QPT_RC, VNET_WR_SEND_IMM, NULL);
 	all_lengths(NIC_QPT_RC, VNET_WR_RDMA_WRITE_IMM, NULL);
 	all_lengths(NIC_QPT_UC, VNET_WR_SEND_IMM, NULL);
@@ -108,7 +106,6 @@ static void every_transport(void **state)
 
 static void shared_receives(void **state)
 {
-	(void)state;
 	all_lengths(NIC_QPT_RC, VNET_WR_SEND_IMM, make_srq(&w.p[1], 16));
 	all_lengths(NIC_QPT_RC, VNET_WR_RDMA_WRITE_IMM, make_srq(&w.p[1], 16));
 	all_lengths(NIC_QPT_UD, VNET_WR_SEND_IMM, make_srq(&w.p[1], 16));
@@ -120,7 +117,6 @@ static void inline_data(void **state)
 	struct vnet_send_wqe wqe = request(NIC_QPT_RC, VNET_WR_SEND_IMM, pair.b);
 	struct sge to = sge(&w.p[1], TO, 100);
 
-	(void)state;
 	fill(&w.p[0], FROM, 30, 3);
 	post_recv(pair.b, 2, &to, 1);
 	post_inline(pair.a, &wqe, mem(&w.p[0], FROM), 30);
@@ -136,10 +132,8 @@ static void others_see_the_lower_half(void **state)
 	static const u8 opcodes[] = { VNET_WR_SEND_IMM, VNET_WR_RDMA_WRITE_IMM };
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct wc wc;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe wqe = request(NIC_QPT_RC, opcodes[i], pair.b);
 
 		post_recv(pair.b, 2, NULL, 0);
@@ -157,7 +151,6 @@ static void ordinary_immediate_data_stays(void **state)
 	struct vnet_send_wqe wqe = request(NIC_QPT_RC, VNET_WR_SEND_IMM, pair.b);
 	struct wc wc;
 
-	(void)state;
 	wqe.flags = VNET_WR_SIGNALED;
 	post_recv(pair.b, 2, NULL, 0);
 	send_one(pair.a, &wqe, NULL);
@@ -172,11 +165,9 @@ static void other_operations_ignore_it(void **state)
 	static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ };
 	struct pair pair = pair_with(NIC_QPT_RC, VNET_CREATE_CQ_IMM64, NULL);
 	struct sge from = sge(&w.p[0], FROM, 10), to = sge(&w.p[1], TO, 10);
-	u32 i;
 
-	(void)state;
 	post_recv(pair.b, 2, &to, 1);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		struct vnet_send_wqe wqe = request(NIC_QPT_RC, opcodes[i], pair.b);
 
 		send_one(pair.a, &wqe, &from);
@@ -192,7 +183,6 @@ static void nothing_in_a_failure(void **state)
 	struct sge from = sge(&w.p[0], FROM, 50), to = sge(&w.p[1], TO, 10);
 	struct wc wc;
 
-	(void)state;
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, &from);
 	expect(pair.a->scq, 1, VNET_WC_REM_INV_REQ_ERR);
@@ -207,10 +197,8 @@ static void it_waits_for_a_receive(void **state)
 	static const u8 opcodes[] = { VNET_WR_SEND_IMM, VNET_WR_RDMA_WRITE_IMM };
 	struct pair pair = pair_with(NIC_QPT_RC, VNET_CREATE_CQ_IMM64, NULL);
 	struct sge from = sge(&w.p[0], FROM, 8), to = sge(&w.p[1], TO, 8);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe wqe = request(NIC_QPT_RC, opcodes[i], pair.b);
 
 		send_one(pair.a, &wqe, &from);

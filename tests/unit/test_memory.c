@@ -10,7 +10,6 @@ static void sizes(void **state)
 	struct nic_config c = w.config;
 	u64 size = nic_memory_size(&c);
 
-	(void)state;
 	assert_true(size >= c.queue_bytes + c.max_qp * sizeof(struct nic_qp));
 	assert_int_equal(size % 4096, 0);
 	c.max_qp *= 2;
@@ -26,11 +25,9 @@ static void impossible_configurations(void **state)
 	};
 	static const u32 wrong[] = { 0, 3, 100, 0x80000000u, 0xffffffffu };
 	struct nic_config c;
-	u32 i, j;
 
-	(void)state;
-	for (i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
-		for (j = 0; j < sizeof(wrong) / sizeof(wrong[0]); j++) {
+	for (u32 i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
+		for (u32 j = 0; j < sizeof(wrong) / sizeof(wrong[0]); j++) {
 			c = w.config;
 			memcpy((u8 *)&c + field[i], &wrong[j], sizeof(u32));
 			assert_int_equal(nic_memory_size(&c), 0);
@@ -45,7 +42,6 @@ static void impossible_configurations(void **state)
 
 static void format_wants_room(void **state)
 {
-	(void)state;
 	assert_int_equal(nic_format(tp.memory, tp.memory_size - 4096, &w.config), NIC_EINVAL);
 }
 
@@ -70,10 +66,9 @@ static void tables_do_not_overlap(void **state)
 		{ (const u8 *)n->async_srq, 8 },
 		{ (const u8 *)n->hdr + n->off_queue, n->queue_bytes },
 	};
-	u32 i, count = sizeof(table) / sizeof(table[0]);
+	u32 count = sizeof(table) / sizeof(table[0]);
 
-	(void)state;
-	for (i = 0; i + 1 < count; i++)
+	for (u32 i = 0; i + 1 < count; i++)
 		assert_true(table[i].start + table[i].bytes <= table[i + 1].start);
 	assert_true(table[count - 1].start + table[count - 1].bytes <=
 		    (const u8 *)tp.memory + tp.memory_size);
@@ -101,10 +96,8 @@ static void attach_checks(void **state)
 		offsetof(struct nic_header, config.max_mr),
 	};
 	struct nic nic;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
+	for (u32 i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
 		((u8 *)hdr)[field[i] + 1] ^= 0x10;
 		assert_int_equal(nic_attach(&nic, hdr, tp.memory_size), NIC_EINVAL);
 		*hdr = good;
@@ -119,7 +112,6 @@ static void unformatted_memory(void **state)
 	void *memory = calloc(1, sizeof(struct nic_header));
 	struct nic nic;
 
-	(void)state;
 	assert_int_equal(nic_attach(&nic, memory, sizeof(struct nic_header)), NIC_EINVAL);
 	free(memory);
 }

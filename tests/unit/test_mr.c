@@ -33,7 +33,6 @@ static void create_checks(void **state)
 {
 	struct nic_mr_params good = region(4096, 4096, LOCAL | WRITE), p;
 
-	(void)state;
 	p = good, p.key = 0;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_EINVAL);
 	p = good, p.key |= NIC_KEY_CLAIMED;
@@ -86,11 +85,9 @@ static void bounds(void **state)
 		{ 0, 0, true },
 		{ ~0ull, 0, true },
 	};
-	u32 i;
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
-	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+	for (u32 i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		if (check(p.key, LOCAL, t[i].addr, t[i].length) != t[i].good)
 			fail_msg("line %u", i);
 	}
@@ -100,7 +97,6 @@ static void bounds_at_the_end_of_everything(void **state)
 {
 	struct nic_mr_params p = region(~0ull - 0xfff, 0xfff, LOCAL);
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	assert_true(check(p.key, LOCAL, ~0ull - 0xfff, 0xfff));
 	assert_true(check(p.key, LOCAL, ~0ull - 1, 1));
@@ -111,7 +107,6 @@ static void bounds_at_the_end_of_everything(void **state)
 
 static void key_zero_length_anything(void **state)
 {
-	(void)state;
 	assert_true(check(0, LOCAL | WRITE | READ, 123, 0));
 	assert_true(check(0xffffffffu, LOCAL, 123, 0));
 	assert_false(check(0, 0, 0x10000, 1));
@@ -120,17 +115,14 @@ static void key_zero_length_anything(void **state)
 
 static void rights(void **state)
 {
-	u32 have, want;
-
-	(void)state;
-	for (have = 0; have < 16; have++) {
+	for (u32 have = 0; have < 16; have++) {
 		struct nic_mr_params p = region(0x10000, 0x1000, have);
 		bool legal = !(have & (WRITE | NIC_ACCESS_REMOTE_ATOMIC)) || (have & LOCAL);
 
 		assert_int_equal(nic_mr_create(&w.agent, &p), legal ? NIC_OK : NIC_EINVAL);
 		if (!legal)
 			continue;
-		for (want = 0; want < 16; want++)
+		for (u32 want = 0; want < 16; want++)
 			assert_int_equal(check(p.key, want, 0x10000, 1), (want & ~have) == 0);
 	}
 }
@@ -140,7 +132,6 @@ static void domain_and_tag_must_match(void **state)
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 	struct nic_piece piece;
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	assert_false(nic_check_key(&w.agent, p.key, 2, 0, LOCAL, 0x10000, 1, &piece));
 	assert_false(check(p.key ^ 1, LOCAL, 0x10000, 1));
@@ -154,7 +145,6 @@ static void translation(void **state)
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 	struct nic_piece piece;
 
-	(void)state;
 	p.iova = 0;
 	p.space = 3;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
@@ -171,7 +161,6 @@ static void old_keys_stay_dead(void **state)
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 	u32 old = p.key;
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	assert_int_equal(nic_mr_destroy(&w.agent, old ^ 1), NIC_EINVAL);
 	assert_int_equal(nic_mr_destroy(&w.agent, old), NIC_OK);
@@ -201,7 +190,6 @@ static void destroy_waits_for_operations(void **state)
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 	struct nic_qp *qp = any_frame(3);
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	qp->sq_lock = 7;
 	assert_int_equal(nic_mr_destroy(&w.agent, p.key), NIC_BUSY);
@@ -220,7 +208,6 @@ static void destroy_ends_under_constant_traffic(void **state)
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 	struct nic_qp *qp = any_frame(1);
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	qp->sq_lock = w.p[0].nic.self;
 	nic_grace_point(&w.p[0].nic, qp);
@@ -237,7 +224,6 @@ static void destroys_side_by_side(void **state)
 	struct nic_mr_params b = region(0x20000, 0x1000, LOCAL);
 	struct nic_qp *qp = any_frame(1);
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &a), NIC_OK);
 	assert_int_equal(nic_mr_create(&w.agent, &b), NIC_OK);
 	qp->sq_lock = w.p[0].nic.self;
@@ -262,7 +248,6 @@ static void destroy_spins_before_it_is_busy(void **state)
 {
 	struct nic_mr_params p = region(0x10000, 0x1000, LOCAL);
 
-	(void)state;
 	spinning = any_frame(1);
 	assert_int_equal(nic_mr_create(&w.agent, &p), NIC_OK);
 	spinning->sq_lock = 7;
@@ -329,7 +314,6 @@ static void unbound_window_gives_nothing(void **state)
 {
 	struct window one = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 
-	(void)state;
 	assert_false(open_to(&one, one.qp->qpn, READ, one.addr, 1));
 	assert_false(open_to(&one, one.qp->qpn, READ, 0, 1));
 }
@@ -341,7 +325,6 @@ static void bind_type_1(void **state)
 	struct nic_piece piece;
 	u32 first = win.rkey;
 
-	(void)state;
 	bind.addr += 0x100;
 	bind.length = 0x200;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
@@ -366,7 +349,6 @@ static void rebind_and_unbind_type_1(void **state)
 	u32 other = reg_mr(&w.p[0], 0x8000, 0x1000, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ | WRITE);
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	bind = bind_all(&win, READ);
 	bind.lkey = other;
@@ -419,10 +401,8 @@ static void bind_refusals(void **state)
 		{ "persistent", NIC_MR_WINDOW_1, ALL_ACCESS, READ | NIC_ACCESS_FLUSH_PERSISTENT, 0,
 		  1, 1 },
 	};
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+	for (u32 i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct window win = make_window(t[i].kind, t[i].region_access);
 		struct vnet_wqe_bind bind = bind_all(&win, t[i].access);
 		u32 key = win.rkey;
@@ -444,7 +424,6 @@ static void bind_needs_its_domain(void **state)
 	u32 theirs = reg_mr(&w.p[1], 0x1000, 0x1000, ALL_ACCESS);
 	u32 window = alloc_mw(&w.p[1], NIC_MR_WINDOW_1);
 
-	(void)state;
 	bind.lkey = theirs;
 	bind.addr = at(&w.p[1], 0x1000);
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_MW_BIND_ERR);
@@ -471,7 +450,6 @@ static void type_2_belongs_to_its_qp(void **state)
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ | WRITE);
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	assert_true(open_to(&win, win.qp->qpn, WRITE, win.addr, 0x1000));
 	assert_false(open_to(&win, win.qp->qpn + 1, WRITE, win.addr, 0x1000));
@@ -489,7 +467,6 @@ static void zero_based_type_2(void **state)
 	struct vnet_wqe_bind bind = bind_all(&win, READ | NIC_ACCESS_ZERO_BASED);
 	struct nic_piece piece;
 
-	(void)state;
 	bind.addr += 0x80;
 	bind.length = 0x10;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
@@ -510,7 +487,6 @@ static void invalidate(void **state)
 	struct window one = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	assert_false(closes(one.qp, win.rkey)); /* another QP */
 	assert_false(closes(win.qp, win.rkey ^ 1));
@@ -556,7 +532,6 @@ static void key_of_another_life(void **state)
 	struct nic *nic = &win.qp->p->nic;
 	u32 lives = w.config.max_mr << NIC_KEY_TAG_BITS, key = make_fast(&qp->pdn);
 
-	(void)state;
 	bind.old_rkey ^= lives;
 	bind.new_rkey ^= lives;
 	assert_int_equal(nic_bind_window(nic, qp, &bind), VNET_WC_MW_BIND_ERR);
@@ -574,7 +549,6 @@ static void registered_by_request(void **state)
 	struct nic_piece piece;
 	u32 key = make_fast(&qp->pdn);
 
-	(void)state;
 	reg.old_rkey = key;
 	reg.new_rkey = key ^ 1;
 	reg.access = READ;
@@ -608,10 +582,8 @@ static void registration_checks(void **state)
 	struct nic *nic = &w.p[0].nic;
 	struct vnet_wqe_bind reg;
 	u32 key = make_fast(&qp->pdn);
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		reg = wrong[i];
 		reg.old_rkey = reg.new_rkey = key;
 		assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_MW_BIND_ERR);
@@ -635,7 +607,6 @@ static void invalidation_waits(void **state)
 	struct vnet_wqe_bind reg = { .length = 64 };
 	u32 key = make_fast(&qp->pdn);
 
-	(void)state;
 	busy->pdn = qp->pdn;
 	reg.old_rkey = reg.new_rkey = key;
 	assert_int_equal(nic_register(nic, qp, &reg), VNET_WC_SUCCESS);
@@ -680,10 +651,7 @@ static void bury(const struct process *p)
  */
 static void invalidation_is_repeated(void **state)
 {
-	int step;
-
-	(void)state;
-	for (step = 64; step <= 66; step++) {
+	for (int step = 64; step <= 66; step++) {
 		struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
 		struct vnet_wqe_bind bind = bind_all(&win, READ);
 
@@ -708,7 +676,6 @@ static void claims_are_ones_own(void **state)
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
 	u32 claim;
 
-	(void)state;
 	invalidate_until(&w.p[0], win.qp, win.rkey, 65);
 	claim = mr->key;
 	assert_true(claim & NIC_KEY_CLAIMED);
@@ -731,7 +698,6 @@ static void half_invalidated_region(void **state)
 	u32 key = make_fast(&qp->pdn), dead = w.p[2].nic.self;
 	struct nic_mr *mr = &w.agent.mr[key >> NIC_KEY_TAG_BITS];
 
-	(void)state;
 	busy->pdn = qp->pdn;
 	reg.old_rkey = reg.new_rkey = key;
 	assert_int_equal(nic_register(&w.p[2].nic, qp, &reg), VNET_WC_SUCCESS);
@@ -753,7 +719,6 @@ static void region_with_windows_stays(void **state)
 	struct window win = make_window(NIC_MR_WINDOW_2, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_EINUSE);
 	assert_true(open_to(&win, win.qp->qpn, READ, win.addr, 1));
@@ -767,7 +732,6 @@ static void destroyed_window_is_unbound(void **state)
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
 	u32 allocated = win.rkey;
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	frame(win.qp)->sq_lock = 7;
 	/* The agent knows the window by the key that it was allocated with. */
@@ -787,7 +751,6 @@ static void destroy_against_a_bind(void **state)
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 	struct nic_mr *mr = &w.agent.mr[win.rkey >> NIC_KEY_TAG_BITS];
 
-	(void)state;
 	frame(win.qp)->sq_lock = 7;
 	assert_int_equal(nic_mr_destroy(&w.agent, win.rkey), NIC_BUSY);
 	mr->length = 0x1000;
@@ -809,7 +772,6 @@ static void region_with_a_wrong_count_goes(void **state)
 {
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 
-	(void)state;
 	w.agent.mr[win.region >> NIC_KEY_TAG_BITS].windows = 3;
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);
 }
@@ -820,7 +782,6 @@ static void window_never_outlives_its_region(void **state)
 	struct window win = make_window(NIC_MR_WINDOW_1, ALL_ACCESS);
 	struct vnet_wqe_bind bind = bind_all(&win, READ);
 
-	(void)state;
 	assert_int_equal(do_bind(&win, &bind), VNET_WC_SUCCESS);
 	w.agent.mr[win.region >> NIC_KEY_TAG_BITS].windows = 0;
 	assert_int_equal(nic_mr_destroy(&w.agent, win.region), NIC_OK);

@@ -18,7 +18,6 @@ static void taken_in_order(void **state)
 	struct nic_pool pool;
 	u32 i;
 
-	(void)state;
 	nic_pool_init(&pool, fifo, 2, 5);
 	for (i = 2; i < 5; i++)
 		assert_int_equal(nic_pool_take(&pool), i);
@@ -37,11 +36,10 @@ static void drawn_each_once(void **state)
 {
 	struct nic_pool pool;
 	u64 seen = 0;
-	u32 index, last = NIC_NONE, in_order = 0, i;
+	u32 index, last = NIC_NONE, in_order = 0;
 
-	(void)state;
 	nic_pool_init(&pool, fifo, 0, PLACES);
-	for (i = 0; i < PLACES; i++) {
+	for (u32 i = 0; i < PLACES; i++) {
 		assert_int_equal(nic_pool_draw(&w.agent, &pool, &index), NIC_OK);
 		assert_true(index < PLACES && !(seen >> index & 1));
 		seen |= 1ull << index;
@@ -55,10 +53,9 @@ static void drawn_each_once(void **state)
 static void drawn_from_all(void **state)
 {
 	struct nic_pool pool;
-	u32 index, upper = 0, turn;
+	u32 index, upper = 0;
 
-	(void)state;
-	for (turn = 0; turn < 1000; turn++) {
+	for (u32 turn = 0; turn < 1000; turn++) {
 		nic_pool_init(&pool, fifo, 0, PLACES);
 		assert_int_equal(nic_pool_draw(&w.agent, &pool, &index), NIC_OK);
 		upper += index >= PLACES / 2;
@@ -70,14 +67,13 @@ static void drawn_from_all(void **state)
 static void freed_index_waits(void **state)
 {
 	struct nic_pool pool;
-	u32 freed, index, i, turn;
+	u32 freed, index;
 
-	(void)state;
 	nic_pool_init(&pool, fifo, 0, PLACES);
-	for (turn = 0; turn < 1000; turn++) {
+	for (u32 turn = 0; turn < 1000; turn++) {
 		assert_int_equal(nic_pool_draw(&w.agent, &pool, &freed), NIC_OK);
 		nic_pool_put(&pool, freed);
-		for (i = 0; i < PLACES / 2 - 1; i++) {
+		for (u32 i = 0; i < PLACES / 2 - 1; i++) {
 			assert_int_equal(nic_pool_draw(&w.agent, &pool, &index), NIC_OK);
 			assert_int_not_equal(index, freed);
 			nic_pool_put(&pool, index);
@@ -92,21 +88,21 @@ typedef enum nic_result draw_fn(struct nic *nic, u32 index, u32 last, u32 *numbe
 /* Consecutive numbers of an index have no constant difference and no constant bit. */
 static void check_spread(draw_fn *draw, u32 index, u32 lowest_random, u32 highest_random)
 {
-	u32 first, number, last = 0, ones[32] = { 0 }, i, bit, constant = 0, difference = 0;
+	u32 first, number, last = 0, ones[32] = { 0 }, constant = 0, difference = 0;
 
 	assert_int_equal(draw(&w.agent, index, 0, &first), NIC_OK);
 	last = first;
-	for (i = 0; i < 1000; i++) {
+	for (u32 i = 0; i < 1000; i++) {
 		assert_int_equal(draw(&w.agent, index, last, &number), NIC_OK);
 		assert_int_not_equal(number, last);
 		constant += number - last == difference;
 		difference = number - last;
 		last = number;
-		for (bit = 0; bit < 32; bit++)
+		for (u32 bit = 0; bit < 32; bit++)
 			ones[bit] += number >> bit & 1;
 	}
 	assert_true(constant < 250);
-	for (bit = lowest_random; bit <= highest_random; bit++) {
+	for (u32 bit = lowest_random; bit <= highest_random; bit++) {
 		if (ones[bit] < 300 || ones[bit] > 700)
 			fail_msg("bit %u is set in %u of 1000 numbers", bit, ones[bit]);
 	}
@@ -114,12 +110,11 @@ static void check_spread(draw_fn *draw, u32 index, u32 lowest_random, u32 highes
 
 static void qpns_are_random(void **state)
 {
-	u32 qpn, i;
+	u32 qpn;
 
-	(void)state;
 	check_spread(nic_qpn_draw, 5, 8, 23);
 	check_spread(nic_qpn_draw, w.config.max_qp - 1, 8, 23);
-	for (i = 0; i < 10000; i++) {
+	for (u32 i = 0; i < 10000; i++) {
 		u32 index = i % w.config.max_qp;
 
 		assert_int_equal(nic_qpn_draw(&w.agent, index, 0, &qpn), NIC_OK);
@@ -131,11 +126,10 @@ static void qpns_are_random(void **state)
 
 static void srqns_are_random(void **state)
 {
-	u32 srqn, i;
+	u32 srqn;
 
-	(void)state;
 	check_spread(nic_srqn_draw, 3, 4, 23);
-	for (i = 0; i < 10000; i++) {
+	for (u32 i = 0; i < 10000; i++) {
 		u32 index = i % w.config.max_srq;
 
 		assert_int_equal(nic_srqn_draw(&w.agent, index, 0, &srqn), NIC_OK);
@@ -146,12 +140,11 @@ static void srqns_are_random(void **state)
 
 static void keys_are_random(void **state)
 {
-	u32 key, last = 0, i;
+	u32 key, last = 0;
 
-	(void)state;
 	check_spread(nic_key_draw, 9, 16, 30);
 	check_spread(nic_key_draw, 9, 0, 7);
-	for (i = 0; i < 10000; i++) {
+	for (u32 i = 0; i < 10000; i++) {
 		assert_int_equal(nic_key_draw(&w.agent, 9, last, &key), NIC_OK);
 		assert_int_equal(nic_key_index(&w.agent, key), 9);
 		/* Tag 0 is left to programs, and bit 31 marks claims. */
@@ -167,7 +160,6 @@ static void without_randomness(void **state)
 	struct nic_pool pool;
 	u32 number;
 
-	(void)state;
 	nic_pool_init(&pool, fifo, 0, PLACES);
 	tp.no_random = true;
 	assert_int_equal(nic_pool_draw(&w.agent, &pool, &number), NIC_EAGAIN);

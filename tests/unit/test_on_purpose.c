@@ -17,7 +17,6 @@ static void events_of_each_kind(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct srq *srq = make_srq(&w.p[0], 16);
 
-	(void)state;
 	assert_true(raised('q', pair.a->qpn, NIC_EVENT_PATH_MIG));
 	assert_true(raised('c', pair.a->scq->cqn, NIC_EVENT_CQ_ERR));
 	assert_true(raised('s', srq->srqn, NIC_EVENT_SRQ_LIMIT_REACHED));
@@ -29,7 +28,6 @@ static void nobody_is_told_of_nothing(void **state)
 	struct nic_async event = { .num = 4711, .event = NIC_EVENT_COMM_EST };
 	struct nic_async async;
 
-	(void)state;
 	for (const char *kind = "qcsd"; *kind; kind++) {
 		event.kind = *kind;
 		assert_int_equal(nic_async_raise(&w.agent, &event), NIC_EINVAL);
@@ -45,7 +43,6 @@ static void a_failed_qp_is_flushed(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	post_recv(pair.b, 2, NULL, 0);
 	assert_true(raised('q', pair.b->qpn, NIC_EVENT_QP_FATAL));
 	run_for(0);
@@ -65,7 +62,6 @@ static void a_starving_nic_finds_no_receive(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct nic_qp_attr attr = good_attr(0);
 
-	(void)state;
 	frame(pair.a)->attr.rnr_retry = 7;
 	post_recv(pair.b, 2, NULL, 0);
 	post_recv(pair.b, 3, NULL, 0);
@@ -92,7 +88,6 @@ static void several(void **state)
 	struct nic_async event = { .kind = 'q', .num = pair.a->qpn }, async;
 	u32 seen = 0;
 
-	(void)state;
 	event.event = NIC_EVENT_COMM_EST;
 	assert_int_equal(nic_async_raise(&w.agent, &event), NIC_OK);
 	event.event = NIC_EVENT_SQ_DRAINED;

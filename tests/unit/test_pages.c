@@ -16,10 +16,8 @@
 /* Copies of the host reach all memory, like the kernel's. */
 static void reach_everything(bool everything)
 {
-	u32 i;
-
 	w.agent.direct = everything;
-	for (i = 0; i < PROCESSES; i++)
+	for (u32 i = 0; i < PROCESSES; i++)
 		w.p[i].nic.direct = everything;
 }
 
@@ -135,9 +133,7 @@ static void check_done(const struct operation *op)
 /* Each operation waits for pages of side `which` without a limit, and is then executed once. */
 static void waits_for(u32 which)
 {
-	u32 i;
-
-	for (i = 0; i < OPERATIONS; i++) {
+	for (u32 i = 0; i < OPERATIONS; i++) {
 		const struct operation *op = &operations[i];
 		struct pair pair = make_pair(NIC_QPT_RC);
 
@@ -166,7 +162,6 @@ static void waits_for(u32 which)
 
 static void operations_wait_for_own_pages(void **state)
 {
-	(void)state;
 	reach_everything(true);
 	waits_for(0);
 	/* The receiver's process places the payload itself. */
@@ -176,7 +171,6 @@ static void operations_wait_for_own_pages(void **state)
 
 static void operations_wait_for_the_peers_pages(void **state)
 {
-	(void)state;
 	reach_everything(true);
 	waits_for(1);
 }
@@ -188,7 +182,6 @@ static void atomic_results_wait(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	u64 word;
 
-	(void)state;
 	prepare(op);
 	take_away(0, FROM);
 	post(&pair, op);
@@ -205,12 +198,9 @@ static void atomic_results_wait(void **state)
 /* A fetch that failed before the request asked does not fail the request. */
 static void fails_where_pages_cannot_be_had(void **state)
 {
-	u32 i, which;
-
-	(void)state;
 	reach_everything(true);
-	for (which = 0; which < 2; which++) {
-		for (i = 0; i < OPERATIONS; i++) {
+	for (u32 which = 0; which < 2; which++) {
+		for (u32 i = 0; i < OPERATIONS; i++) {
 			const struct operation *op = &operations[i];
 			struct pair pair = make_pair(NIC_QPT_RC);
 
@@ -249,11 +239,9 @@ static void fails_where_pages_cannot_be_had(void **state)
 static void unreliable_ones_stall(void **state)
 {
 	static const u8 types[] = { NIC_QPT_UC, NIC_QPT_UD };
-	u32 i;
 
-	(void)state;
 	reach_everything(true);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct pair pair = make_pair(types[i]);
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 		struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
@@ -293,7 +281,6 @@ static void writes_with_immediate_wait_for_both(void **state)
 	struct vnet_send_wqe wqe = request(op, 1);
 	struct sge sg = sge(pair.a->p, FROM, op->length);
 
-	(void)state;
 	reach_everything(true);
 	prepare(op);
 	take_away(1, TO);
@@ -322,7 +309,6 @@ static void groups_do_not_wait(void **state)
 	struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
 	struct sge third_to = sge(&w.p[2], TO, 200);
 
-	(void)state;
 	reach_everything(true);
 	bring_up(third, 0);
 	assert_int_equal(nic_mcast_attach(&w.agent, pair.b->qpn, group), NIC_OK);
@@ -368,24 +354,23 @@ static void long_ones_go_on(void **state)
 {
 	static const u32 any = 1;
 	struct pair pair;
-	u32 i, k, which;
+	u32 which;
 
-	(void)state;
 	reach_everything(true);
 	enlarge(&w.p[0], 0);
 	enlarge(&w.p[1], 1);
 	pair = make_pair(NIC_QPT_RC);
 	w.agent.fetches = &any;
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		w.p[i].nic.fetches = &any;
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		struct operation op = { .opcode = i & 1 ? VNET_WR_RDMA_READ : VNET_WR_RDMA_WRITE };
 		struct vnet_send_wqe wqe = request(&op, 1);
 		struct sge sg = sge(&w.p[0], 0, BLOCKS * BLOCK);
 
 		which = i / 2;
 		wqe.rdma.remote_addr = at(&w.p[1], 0);
-		for (k = 0; k < BLOCKS * BLOCK; k += 4096) {
+		for (u32 k = 0; k < BLOCKS * BLOCK; k += 4096) {
 			*(u32 *)(void *)mem(&w.p[i & 1], k) = k + i;
 			*(u32 *)(void *)mem(&w.p[!(i & 1)], k) = 0;
 		}
@@ -398,7 +383,7 @@ static void long_ones_go_on(void **state)
 		run_for(2 * MS);
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
 		bring(which);
-		for (k = 0; k < BLOCKS * BLOCK; k += 4096)
+		for (u32 k = 0; k < BLOCKS * BLOCK; k += 4096)
 			assert_int_equal(*(u32 *)(void *)mem(&w.p[!(i & 1)], k), k + i);
 	}
 	assert_int_equal(frame(pair.a)->counters.moved, 0);
@@ -412,18 +397,16 @@ static void long_unreliable_ones_go_on(void **state)
 	struct vnet_send_wqe wqe;
 	struct sge sg;
 	struct pair pair;
-	u32 i, k;
 
-	(void)state;
 	reach_everything(true);
 	enlarge(&w.p[0], 0);
 	enlarge(&w.p[1], 1);
 	pair = make_pair(NIC_QPT_UC);
 	w.agent.fetches = &any;
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		w.p[i].nic.fetches = &any;
-	for (i = 0; i < 2; i++) {
-		for (k = 0; k < BLOCKS * BLOCK; k += 4096) {
+	for (u32 i = 0; i < 2; i++) {
+		for (u32 k = 0; k < BLOCKS * BLOCK; k += 4096) {
 			*(u32 *)(void *)mem(&w.p[0], k) = k + 1;
 			*(u32 *)(void *)mem(&w.p[1], k) = 0;
 		}
@@ -432,7 +415,7 @@ static void long_unreliable_ones_go_on(void **state)
 		sg = sge(&w.p[0], 0, BLOCKS * BLOCK);
 		take_away(1, 4096);
 		send_one(pair.a, &wqe, &sg);
-		for (k = 1; k <= BLOCKS; k++) {
+		for (u32 k = 1; k <= BLOCKS; k++) {
 			run_for(STALL_NS * 3 / 4);
 			expect_none(pair.a->scq);
 			if (k < BLOCKS)
@@ -449,7 +432,7 @@ static void long_unreliable_ones_go_on(void **state)
 		bring(1);
 		run_for(2 * MS);
 		expect(pair.a->scq, 1, VNET_WC_SUCCESS);
-		for (k = 0; k < BLOCKS * BLOCK; k += 4096)
+		for (u32 k = 0; k < BLOCKS * BLOCK; k += 4096)
 			assert_int_equal(*(u32 *)(void *)mem(&w.p[1], k), k + 1);
 	}
 }
@@ -460,7 +443,6 @@ static void reset_forgets(void **state)
 	const struct operation *op = &operations[3];
 	struct pair pair = make_pair(NIC_QPT_RC);
 
-	(void)state;
 	prepare(op);
 	take_away(1, TO);
 	post(&pair, op);
@@ -474,13 +456,11 @@ static void reset_forgets(void **state)
 static void many_pages_come_and_go(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i, k;
 
-	(void)state;
 	reach_everything(true);
 	tp.pages_miss = 3;
-	for (k = 0; k < 50; k++) {
-		for (i = 0; i < OPERATIONS; i++) {
+	for (u32 k = 0; k < 50; k++) {
+		for (u32 i = 0; i < OPERATIONS; i++) {
 			const struct operation *op = &operations[i];
 
 			prepare(op);

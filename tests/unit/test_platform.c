@@ -21,9 +21,7 @@ void *tp_memory(u32 space, u64 addr, u64 length)
 
 void tp_allow(u32 space, u64 addr, u64 length, u32 rights)
 {
-	u32 i;
-
-	for (i = 0; i < TP_MAX_REGIONS; i++) {
+	for (u32 i = 0; i < TP_MAX_REGIONS; i++) {
 		if (tp.region[i].rights)
 			continue;
 		tp.region[i] = (struct tp_region){ space, addr, length, rights };
@@ -33,9 +31,7 @@ void tp_allow(u32 space, u64 addr, u64 length, u32 rights)
 
 static bool tp_allowed(u32 space, u64 addr, u64 length, u32 right)
 {
-	u32 i;
-
-	for (i = 0; i < TP_MAX_REGIONS; i++) {
+	for (u32 i = 0; i < TP_MAX_REGIONS; i++) {
 		const struct tp_region *r = &tp.region[i];
 
 		if ((r->rights & right) && r->space == space && addr >= r->addr &&
@@ -96,11 +92,9 @@ static u32 tp_below(u32 n)
 /* Decides at random whether a page of these pieces is missing. */
 static bool tp_misses(const struct nic_piece *pieces, u32 n)
 {
-	u32 i;
-
 	if (!tp.pages_miss)
 		return false;
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		if (pieces[i].space != NIC_SPACE_POINTER && !tp_below(tp.pages_miss)) {
 			tp.missed++;
 			return true;
@@ -116,7 +110,6 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	enum nic_copy_result result = NIC_COPY_OK;
 	bool no_src = tp_misses(src, nsrc), no_dst = !no_src && tp_misses(dst, ndst);
 
-	(void)nic;
 	nic_fetch_add(&tp.copies, 1);
 	/* A prefix of a long copy may be moved although a page is missing. */
 	if (no_src || no_dst)
@@ -181,15 +174,12 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
 	bool lost = false;
-	u32 i;
 
-	(void)nic;
-	(void)length;
-	for (i = 0; i < ndst; i++) {
+	for (u32 i = 0; i < ndst; i++) {
 		if (!tp_fetch(&dst[i], since, &lost))
 			return lost ? NIC_COPY_DST_FAULT : NIC_COPY_DST_LATER;
 	}
-	for (i = 0; i < nsrc; i++) {
+	for (u32 i = 0; i < nsrc; i++) {
 		if (!tp_fetch(&src[i], since, &lost))
 			return lost ? NIC_COPY_SRC_FAULT : NIC_COPY_SRC_LATER;
 	}
@@ -200,7 +190,6 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 
 void *plat_queue(struct nic *nic, u64 offset, u64 length)
 {
-	(void)nic;
 	if (offset < tp.off_queue || offset - tp.off_queue > tp.queue_bytes ||
 	    length > tp.queue_bytes - (offset - tp.off_queue) || offset % sizeof(u64))
 		return NULL;
@@ -214,7 +203,6 @@ bool plat_random(struct nic *nic, void *bytes, u32 length)
 	u64 word = 0;
 	u8 *at = bytes;
 
-	(void)nic;
 	for (u32 i = 0; i < length; i++) {
 		if (i % sizeof(word) == 0) {
 			word = counter += 0x9e3779b97f4a7c15ull;
@@ -244,7 +232,6 @@ u64 plat_clock(void)
 
 void plat_kick(struct nic *nic)
 {
-	(void)nic;
 	nic_fetch_add(&tp.kicks, 1);
 }
 
@@ -268,7 +255,6 @@ void plat_relax(void)
 
 bool plat_turn(struct nic *nic)
 {
-	(void)nic;
 	nic_fetch_add(&tp.turns, 1);
 	return !tp.leaves;
 }
@@ -276,26 +262,19 @@ bool plat_turn(struct nic *nic)
 /* There is no link. */
 void *plat_frame(struct nic *nic)
 {
-	(void)nic;
 	return NULL;
 }
 
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 {
-	(void)nic;
-	(void)to;
-	(void)length;
 }
 
 void plat_flush(struct nic *nic)
 {
-	(void)nic;
 }
 
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
-	(void)nic;
-	(void)gid;
 	memset(to, 0, sizeof(*to));
 	return tp.resolves;
 }
@@ -303,40 +282,25 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
-	(void)nic;
-	(void)peer;
-	(void)key;
-	(void)text;
-	(void)length;
 	memset(secret, 0, VNET_WIRE_SECRET_SIZE);
 	return false;
 }
 
 void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
-	(void)nic;
-	(void)gid;
-	(void)why;
 }
 
 void plat_unknown(struct nic *nic, const u8 *gid)
 {
-	(void)nic;
-	(void)gid;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
 {
-	(void)nic;
-	(void)a;
-	(void)b;
 	return true;
 }
 
 u32 plat_crc32c(u32 crc, const void *data, u64 length)
 {
-	(void)data;
-	(void)length;
 	return crc;
 }
 

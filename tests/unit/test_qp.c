@@ -33,7 +33,6 @@ static void create_checks(void **state)
 	struct srq *srq = make_srq(&w.p[0], 8);
 	struct nic_qp_params good = good_params(cq), p;
 
-	(void)state;
 	REFUSE(p.qpn = 0);
 	REFUSE(p.qpn = 1u << 24);
 	REFUSE(p.type = 0);
@@ -80,7 +79,6 @@ static void begins_in_reset(void **state)
 	struct nic_qp_attr attr, zero = { 0 };
 	u8 qp_state = 9, draining = 9;
 
-	(void)state;
 	assert_int_equal(nic_qp_query(&w.agent, p.qpn, &attr, &qp_state, &draining), NIC_EINVAL);
 	assert_int_equal(nic_qp_create(&w.agent, &p), NIC_OK);
 	assert_int_equal(nic_qp_query(&w.agent, p.qpn, &attr, &qp_state, &draining), NIC_OK);
@@ -95,7 +93,6 @@ static void query_tells_what_was_set(void **state)
 	struct nic_qp_attr attr, want = good_attr(pair.b->qpn);
 	u8 qp_state, draining;
 
-	(void)state;
 	assert_int_equal(nic_qp_query(&w.agent, pair.a->qpn, &attr, &qp_state, &draining), NIC_OK);
 	assert_int_equal(qp_state, NIC_QPS_RTS);
 	want.qkey = 0; /* not an attribute of this type */
@@ -113,7 +110,6 @@ static void reuse_of_a_frame(void **state)
 	struct nic_qp *f = frame(pair.a);
 	u32 old = pair.a->qpn;
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL); /* waits: no receive */
 	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 	assert_int_equal(nic_qp_destroy(&w.agent, old), NIC_OK);
@@ -141,10 +137,8 @@ static void destroy_waits_for_who_is_inside(void **state)
 	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &with_srq);
 	nic_lock_t *lock[] = { &frame(qp)->sq_lock, &frame(qp)->rq.lock,
 			       &w.agent.srq[srq->srqn - 1].rq.lock };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		*lock[i] = 5;
 		assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_BUSY);
 		assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 5);
@@ -161,7 +155,6 @@ static void destroy_waits_for_the_peer(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 
-	(void)state;
 	frame(pair.a)->sq_lock = 5;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
 	assert_int_equal(nic_qp_holder(&w.agent, pair.b->qpn), 5);
@@ -178,7 +171,6 @@ static void destroy_does_not_wait_for_others(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC), other = make_pair(NIC_QPT_RC);
 	struct pair ud = make_pair(NIC_QPT_UD);
 
-	(void)state;
 	frame(other.a)->sq_lock = 5;
 	frame(pair.b)->attr.dest_qpn = other.a->qpn;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
@@ -198,7 +190,6 @@ static void create_waits_for_a_late_visitor(void **state)
 	struct nic_qp_params p = good_params(cq);
 	struct nic_qp *f = &w.agent.qp[p.qpn];
 
-	(void)state;
 	f->sq_lock = 5;
 	assert_int_equal(nic_qp_create(&w.agent, &p), NIC_BUSY);
 	f->sq_lock = 0;
@@ -215,7 +206,6 @@ static void all_frames(void **state)
 	struct nic_qp_params p = good_params(cq);
 	u32 i;
 
-	(void)state;
 	/* Index 0 is used, too, from its second generation on. */
 	for (i = 1; i <= w.config.max_qp; i++) {
 		p.qpn = i;
@@ -234,7 +224,6 @@ static void peer_of_a_destroyed_qp(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 4);
 
-	(void)state;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_OK);
 	send_one(pair.a, &wqe, NULL);
 	expect_none(pair.a->scq);

@@ -60,12 +60,10 @@ static const struct rule {
 /* The rule of a transition; returns false if the transition does not exist. */
 static bool find_rule(u8 type, u8 from, u8 to, u32 *required, u32 *optional)
 {
-	u32 i;
-
 	*required = *optional = 0;
 	if (to == NIC_QPS_RESET || (to == NIC_QPS_ERR && from != NIC_QPS_RESET))
 		return true;
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+	for (u32 i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		if (rules[i].type != type || rules[i].from != from || rules[i].to != to)
 			continue;
 		*required = rules[i].required;
@@ -121,13 +119,13 @@ static void try(struct qp *qp, u8 from, u8 to, u32 mask, bool good)
 
 static void try_all_masks(struct qp *qp, u8 from, u8 to)
 {
-	u32 required, optional, bit;
+	u32 required, optional;
 	bool exists = find_rule(qp->type, from, to, &required, &optional);
 
 	try(qp, from, to, M_STATE | required, exists);
 	if (!exists)
 		return;
-	for (bit = M_CUR_STATE; bit <= M_RATE << 1; bit <<= 1) {
+	for (u32 bit = M_CUR_STATE; bit <= M_RATE << 1; bit <<= 1) {
 		if (required & bit)
 			try(qp, from, to, M_STATE | (required & ~bit), false);
 		else if ((optional & bit) && bit != M_ALT_PATH)
@@ -143,29 +141,25 @@ static void all_transitions(u8 type)
 {
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
 	struct qp *qp = make_qp(&w.p[0], type, cq, cq);
-	u8 from, to;
 
-	for (from = 0; from < STATES; from++) {
-		for (to = 0; to < STATES + 2; to++)
+	for (u8 from = 0; from < STATES; from++) {
+		for (u8 to = 0; to < STATES + 2; to++)
 			try_all_masks(qp, from, to);
 	}
 }
 
 static void transitions_rc(void **state)
 {
-	(void)state;
 	all_transitions(NIC_QPT_RC);
 }
 
 static void transitions_uc(void **state)
 {
-	(void)state;
 	all_transitions(NIC_QPT_UC);
 }
 
 static void transitions_ud(void **state)
 {
-	(void)state;
 	all_transitions(NIC_QPT_UD);
 }
 
@@ -176,7 +170,6 @@ static void without_state(void **state)
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
 	struct nic_qp_attr attr = good_attr(0);
 
-	(void)state;
 	put_into(qp, NIC_QPS_RTS);
 	attr.min_rnr_timer = 3;
 	assert_int_equal(modify(qp, &attr, M_MIN_RNR, NIC_QPS_RESET), NIC_OK);
@@ -192,10 +185,8 @@ static void current_state_must_match(void **state)
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_UD, cq, cq);
 	struct nic_qp_attr attr = good_attr(0);
-	u8 cur;
 
-	(void)state;
-	for (cur = 0; cur < STATES + 1; cur++) {
+	for (u8 cur = 0; cur < STATES + 1; cur++) {
 		put_into(qp, NIC_QPS_SQE);
 		assert_int_equal(nic_qp_modify(&w.agent, qp->qpn, &attr, M_STATE | M_CUR_STATE, cur,
 					       NIC_QPS_RTS),
@@ -263,11 +254,9 @@ static void each_value_is_checked(void **state)
 {
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
-	u32 i, j;
 
-	(void)state;
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		for (j = 0; j < 3; j++) {
+	for (u32 i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		for (u32 j = 0; j < 3; j++) {
 			try_value(qp, &values[i], values[i].good[j], NIC_OK);
 			try_value(qp, &values[i], values[i].bad[j], NIC_EINVAL);
 		}
@@ -284,7 +273,6 @@ static void values_are_cut(void **state)
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
 	struct nic_qp_attr attr = good_attr(0);
 
-	(void)state;
 	attr.flow_label = ~0u;
 	attr.rq_psn = ~0u;
 	assert_int_equal(modify(qp, &attr, M_STATE | needed(NIC_QPT_RC, NIC_QPS_INIT),
@@ -303,7 +291,6 @@ static void values_outside_the_mask(void **state)
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
 	struct nic_qp_attr attr = good_attr(0);
 
-	(void)state;
 	attr.timeout = 77;
 	attr.dest_qpn = ~0u;
 	attr.qkey = 5;
@@ -322,7 +309,6 @@ static void gid_must_be_there(void **state)
 	struct nic_qp_attr attr = good_attr(0);
 	u32 mask = M_STATE | needed(NIC_QPT_UC, NIC_QPS_RTR);
 
-	(void)state;
 	put_into(qp, NIC_QPS_INIT);
 	/* In range, but removed. */
 	memset(w.agent.hdr->gid[1], 0, 16);
@@ -349,10 +335,8 @@ static void busy_changes_nothing(void **state)
 	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &with_srq);
 	nic_lock_t *lock[] = { &frame(qp)->sq_lock, &frame(qp)->rq.lock,
 			       &w.agent.srq[srq->srqn - 1].rq.lock };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		*lock[i] = 7;
 		assert_int_equal(to_state(qp, NIC_QPS_INIT, 0), NIC_BUSY);
 		assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 7);
@@ -370,7 +354,6 @@ static void reset_empties_both_queues(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 1);
 	struct sge none = sge(&w.p[0], 0, 8);
 
-	(void)state;
 	wqe.rdma.rkey = w.p[0].key;
 	wqe.rdma.remote_addr = at(&w.p[0], 4096);
 	bring_up(qp, qp->qpn);
@@ -398,7 +381,6 @@ static void reset_waits_for_the_peer(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 
-	(void)state;
 	post_recv(pair.b, 1, NULL, 0);
 	frame(pair.a)->sq_lock = 5;
 	assert_int_equal(to_state(pair.b, NIC_QPS_RESET, 0), NIC_BUSY);
@@ -416,7 +398,6 @@ static void reset_forgets_a_wait(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge data = sge(&w.p[0], 0, 100);
 
-	(void)state;
 	send_one(pair.a, &wqe, &data); /* no receive: RNR */
 	assert_int_equal(frame(pair.a)->wait, NIC_WAIT_RNR);
 	assert_int_equal(to_state(pair.a, NIC_QPS_RESET, 0), NIC_OK);
@@ -433,7 +414,6 @@ static void reset_of_an_srq_user_leaves_the_srq(void **state)
 	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &with_srq);
 	struct sge data = sge(&w.p[0], 0, 100);
 
-	(void)state;
 	post_srq_recv(srq, 1, &data, 1);
 	bring_up(qp, qp->qpn);
 	assert_int_equal(to_state(qp, NIC_QPS_RESET, 0), NIC_OK);
@@ -449,7 +429,6 @@ static void unknown_qp(void **state)
 	struct nic_qp_attr attr = good_attr(0);
 	u32 qpn = qp->qpn;
 
-	(void)state;
 	assert_int_equal(nic_qp_modify(&w.agent, 0, &attr, M_STATE, 0, 0), NIC_EINVAL);
 	assert_int_equal(nic_qp_modify(&w.agent, qpn + 1, &attr, M_STATE, 0, 0), NIC_EINVAL);
 	/* Another generation of the same table entry. */

@@ -51,27 +51,23 @@ static int tear_down(void **state)
 
 static void each_is_taken_once(void **state)
 {
-	u64 n;
-
-	(void)state;
-	for (n = 0; n < 5 * NUMBERS; n++) {
+	for (u64 n = 0; n < 5 * NUMBERS; n++) {
 		assert_true(take(1, n));
 		assert_false(take(1, n));
 	}
 	/* Recent numbers, and old ones. */
-	for (n = 0; n < 5 * NUMBERS; n++)
+	for (u64 n = 0; n < 5 * NUMBERS; n++)
 		assert_false(take(1, n));
 }
 
 static void others_may_overtake(void **state)
 {
-	u64 n, base = 1000 * NUMBERS;
+	u64 base = 1000 * NUMBERS;
 
-	(void)state;
 	/* In descending order. */
-	for (n = NUMBERS; n--;)
+	for (u64 n = NUMBERS; n--;)
 		assert_true(take(1, base + n));
-	for (n = 0; n < NUMBERS; n++)
+	for (u64 n = 0; n < NUMBERS; n++)
 		assert_false(take(1, base + n));
 	/* By as much as the window allows, and by one more. */
 	assert_true(take(2, base + NUMBERS - 1));
@@ -85,7 +81,6 @@ static void numbers_may_be_large(void **state)
 {
 	u64 last = (1ull << 52) - 1;
 
-	(void)state;
 	assert_true(take(1, last - 1));
 	assert_true(take(1, last));
 	assert_false(take(1, last));
@@ -97,12 +92,9 @@ static void numbers_may_be_large(void **state)
 
 static void senders_are_apart(void **state)
 {
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++)
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++)
 		assert_true(take(i, 7));
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		assert_false(take(i, 7));
 		assert_true(take(i, 8));
 	}
@@ -121,7 +113,6 @@ static void others_come(void)
 
 static void its_place_goes_meanwhile(void **state)
 {
-	(void)state;
 	assert_true(take(0, 7));
 	tp.on_clock = others_come;
 	assert_false(take(0, 8));
@@ -131,13 +122,10 @@ static void its_place_goes_meanwhile(void **state)
 /* If the table is full, the sender without a new frame for the longest time is replaced. */
 static void the_oldest_goes(void **state)
 {
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++)
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++)
 		assert_true(take(i, 7));
 	tp.clock += 10 * MS;
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		if (i != 77)
 			assert_true(take(i, 8));
 	}
@@ -146,7 +134,7 @@ static void the_oldest_goes(void **state)
 	assert_false(take(77, 7));
 	tp.clock += 10 * MS;
 	assert_true(take(1000, 7));
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		if (i != 77)
 			assert_false(take(i, 8));
 	}
@@ -160,27 +148,26 @@ static void the_oldest_goes(void **state)
 /* Senders of one key take no places from keys that have fewer. */
 static void keys_have_their_share(void **state)
 {
-	u32 half = NIC_REPLAY_SENDERS / 2, i;
+	u32 half = NIC_REPLAY_SENDERS / 2;
 
-	(void)state;
-	for (i = 0; i < 9; i++)
+	for (u32 i = 0; i < 9; i++)
 		assert_true(take_by(TWO, i, 7));
-	for (i = 0; i < 10 * NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < 10 * NIC_REPLAY_SENDERS; i++) {
 		tp.clock += 10 * MS;
 		assert_true(take(i, 7));
 	}
-	for (i = 0; i < 9; i++)
+	for (u32 i = 0; i < 9; i++)
 		assert_false(take_by(TWO, i, 7));
 	/* A new key takes places from the key with the most, until it has as many. */
-	for (i = 0; i < 4 * NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < 4 * NIC_REPLAY_SENDERS; i++) {
 		tp.clock += 10 * MS;
 		assert_true(take_by(THREE, i, 7));
 	}
-	for (i = 4 * NIC_REPLAY_SENDERS - half + 5; i < 4 * NIC_REPLAY_SENDERS; i++)
+	for (u32 i = 4 * NIC_REPLAY_SENDERS - half + 5; i < 4 * NIC_REPLAY_SENDERS; i++)
 		assert_false(take_by(THREE, i, 7));
-	for (i = 10 * NIC_REPLAY_SENDERS - half + 5; i < 10 * NIC_REPLAY_SENDERS; i++)
+	for (u32 i = 10 * NIC_REPLAY_SENDERS - half + 5; i < 10 * NIC_REPLAY_SENDERS; i++)
 		assert_false(take(i, 7));
-	for (i = 0; i < 9; i++)
+	for (u32 i = 0; i < 9; i++)
 		assert_false(take_by(TWO, i, 7));
 }
 
@@ -188,10 +175,8 @@ static void keys_have_their_share(void **state)
 static void keys_come_and_go(void **state)
 {
 	static const u32 two[] = { TWO, THREE };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
 		assert_true(take(i, 7));
 	assert_true(take_by(TWO, 0, 7));
 	nic_replay_keep(replay, two, 2);
@@ -199,11 +184,11 @@ static void keys_come_and_go(void **state)
 	assert_false(take(5, 7));
 	tp.clock += 10 * MS;
 	assert_true(take(6, 8));
-	for (i = 1; i < NIC_REPLAY_SENDERS - 1; i++) {
+	for (u32 i = 1; i < NIC_REPLAY_SENDERS - 1; i++) {
 		tp.clock += 10 * MS;
 		assert_true(take_by(TWO, i, 7));
 	}
-	for (i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
 		assert_false(take_by(TWO, i, 7));
 	assert_false(take(6, 8));
 }
@@ -211,9 +196,7 @@ static void keys_come_and_go(void **state)
 /* The place whose first word has this value. */
 static u32 place_with(u64 word)
 {
-	u32 i;
-
-	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
+	for (u32 i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		if (replay->word[i][0] == word)
 			return i;
 	}
@@ -226,7 +209,6 @@ static void death_while_room_is_made(void **state)
 {
 	u32 i;
 
-	(void)state;
 	assert_true(take(1, 7));
 	replay->lock = OTHER;
 	assert_true(take(1, 8));
@@ -248,10 +230,9 @@ static void death_while_room_is_made(void **state)
 
 static void *race(void *arg)
 {
-	u32 taken = 0, i;
+	u32 taken = 0;
 
-	(void)arg;
-	for (i = 0; i < RACED; i++)
+	for (u32 i = 0; i < RACED; i++)
 		taken += take(i / 1000, i);
 	return (void *)(unsigned long)taken;
 }
@@ -262,12 +243,10 @@ static void many_take_at_once(void **state)
 	pthread_t thread[THREADS];
 	unsigned long taken = 0;
 	void *own;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < THREADS; i++)
+	for (u32 i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, race, NULL), 0);
-	for (i = 0; i < THREADS; i++) {
+	for (u32 i = 0; i < THREADS; i++) {
 		pthread_join(thread[i], &own);
 		taken += (unsigned long)own;
 	}

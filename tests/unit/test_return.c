@@ -76,7 +76,6 @@ static void nobody_there(void **state)
 	struct pair pair = pair_that_returns(), rc = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 
-	(void)state;
 	wqe.ud.remote_qpn = 0x123456;
 	comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
 	wqe = datagram(2, rc.b);
@@ -96,10 +95,8 @@ static void not_ready(void **state)
 	static const u8 states[] = { NIC_QPS_RESET, NIC_QPS_INIT };
 	struct pair pair = pair_that_returns();
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		assert_int_equal(to_state(pair.b, states[i], 0), NIC_OK);
 		comes_back(&pair, &wqe, 10, VNET_WC_REM_OP_ERR);
 	}
@@ -117,7 +114,6 @@ static void wrong_key(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge to = sge(&w.p[1], TO, 140);
 
-	(void)state;
 	post_recv(pair.b, 9, &to, 1);
 	wqe.ud.remote_qkey++;
 	comes_back(&pair, &wqe, 10, VNET_WC_REM_ACCESS_ERR);
@@ -131,7 +127,6 @@ static void own_key(void **state)
 	u32 *of_a = &frame(pair.a)->attr.qkey, *of_b = &frame(pair.b)->attr.qkey;
 	struct sge from = sge(&w.p[0], FROM, 10), to = sge(&w.p[1], TO, 140);
 
-	(void)state;
 	post_recv(pair.b, 9, &to, 1);
 	*of_b = wqe.ud.remote_qkey = 0x80010000;
 	comes_back(&pair, &wqe, 10, VNET_WC_REM_ACCESS_ERR);
@@ -147,7 +142,6 @@ static void no_receive(void **state)
 	struct pair pair = pair_that_returns();
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 
-	(void)state;
 	/* A queue that never had a receive is not waited for. */
 	comes_back(&pair, &wqe, 10, VNET_WC_RNR_RETRY_EXC_ERR);
 	arrives(&pair, 2);
@@ -162,7 +156,6 @@ static void receive_too_small(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge to = sge(&w.p[1], TO, 139);
 
-	(void)state;
 	post_recv(pair.b, 9, &to, 1);
 	comes_back(&pair, &wqe, 100, VNET_WC_REM_INV_REQ_ERR);
 }
@@ -174,7 +167,6 @@ static void bad_receive(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 140);
 
-	(void)state;
 	to.lkey += 2;
 	post_recv(pair.b, 9, &to, 1);
 	send_one(pair.a, &wqe, &from);
@@ -195,11 +187,9 @@ static void no_room(void **state)
 	};
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge to = sge(&w.p[1], TO, 140);
-	u32 i;
 
-	(void)state;
 	connect(pair.a, pair.b);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		post_recv(pair.b, i, &to, 1);
 		send_one(pair.a, &wqe, NULL);
 		expect(pair.a->scq, 1, i ? VNET_WC_REM_OP_ERR : VNET_WC_SUCCESS);
@@ -213,10 +203,8 @@ static void in_order(void **state)
 	struct pair pair = pair_that_returns();
 	struct vnet_send_wqe good, bad;
 	struct sge to = sge(&w.p[1], TO, 140);
-	u64 i;
 
-	(void)state;
-	for (i = 0; i < 6; i++) {
+	for (u64 i = 0; i < 6; i++) {
 		post_recv(pair.b, 100 + i, &to, 1);
 		good = datagram(2 * i, pair.b);
 		bad = datagram(2 * i + 1, pair.b);
@@ -227,7 +215,7 @@ static void in_order(void **state)
 		post_send(pair.a, &bad, NULL, 0);
 	}
 	ring_send(pair.a);
-	for (i = 0; i < 6; i++) {
+	for (u64 i = 0; i < 6; i++) {
 		expect_next(pair.a->scq, 2 * i, VNET_WC_SUCCESS);
 		expect_next(pair.a->scq, 2 * i + 1, VNET_WC_REM_ACCESS_ERR);
 		expect_next(pair.b->rcq, 100 + i, VNET_WC_SUCCESS);
@@ -242,7 +230,6 @@ static void own_mistakes(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge from = sge(&w.p[0], FROM, 10);
 
-	(void)state;
 	from.lkey += 2;
 	send_one(pair.a, &wqe, &from);
 	expect(pair.a->scq, 1, VNET_WC_LOC_PROT_ERR);
@@ -255,7 +242,6 @@ static void who_has_not_asked(void **state)
 	struct pair pair = make_pair(NIC_QPT_UD);
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 
-	(void)state;
 	wqe.ud.remote_qkey++;
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -268,10 +254,8 @@ static void other_types(void **state)
 	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_RAW_PACKET };
 	const struct qp_options options = { .returns = true };
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		struct nic_qp_params params = qp_params(&w.p[0], types[i], cq, cq, &options);
 		struct ring sq = ring_make(16, 10), rq = ring_make(16, 10);
 

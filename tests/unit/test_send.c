@@ -35,9 +35,8 @@ static void send_sizes(u8 type)
 {
 	static const u32 sizes[] = { 0, 1, 2, 79, 80, 81, 255, 4096, 4097, 100000 };
 	struct pair pair = make_pair(type);
-	u32 i;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 10 + i);
 		struct sge from = sge(&w.p[0], FROM, sizes[i]);
 		struct sge to = sge(&w.p[1], TO, 200000);
@@ -64,23 +63,19 @@ static void send_sizes(u8 type)
 
 static void send_rc(void **state)
 {
-	(void)state;
 	send_sizes(NIC_QPT_RC);
 }
 
 static void send_uc(void **state)
 {
-	(void)state;
 	send_sizes(NIC_QPT_UC);
 }
 
 static void send_with_immediate(void **state)
 {
 	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct pair pair = make_pair(types[i]);
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND_IMM, 1);
 		struct wc wc;
@@ -104,7 +99,6 @@ static void send_within_one_process(void **state)
 	struct sge from = sge(&w.p[0], FROM, 40), to = sge(&w.p[0], TO, 40);
 	struct wc wc;
 
-	(void)state;
 	bring_up(qp, qp->qpn);
 	fill(&w.p[0], FROM, 40, 1);
 	post_recv(qp, 2, &to, 1);
@@ -130,7 +124,6 @@ static void receive_into_an_imported_region(void **state)
 	struct sge from = sge(&w.p[0], FROM, 40), to = sge(&w.p[2], TO, 40);
 	u32 pdn = w.p[2].pdn;
 
-	(void)state;
 	fill(&w.p[0], FROM, 40, 1);
 	w.p[2].pdn = w.p[1].pdn;
 	to.lkey = reg_mr(&w.p[2], 0, SPACE_BYTES, NIC_ACCESS_LOCAL_WRITE);
@@ -147,17 +140,16 @@ static void gather_and_scatter(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge from[32], to[32];
-	u32 i, total = 0, at_to = 0;
+	u32 total = 0, at_to = 0;
 
-	(void)state;
-	for (i = 0; i < 32; i++) {
+	for (u32 i = 0; i < 32; i++) {
 		u32 n = i % 7 == 3 ? 0 : 10 + i * 3;
 
 		from[i] = sge(&w.p[0], FROM + total, n);
 		total += n;
 	}
 	fill(&w.p[0], FROM, total, 5);
-	for (i = 0; i < 32; i++) {
+	for (u32 i = 0; i < 32; i++) {
 		u32 n = i % 5 == 1 ? 0 : 200 - i * 5;
 
 		to[i] = sge(&w.p[1], TO + at_to, n);
@@ -179,11 +171,9 @@ static void inline_data(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	static const u32 sizes[] = { 0, 1, 64, 80, 81, 256 };
 	struct sge to = sge(&w.p[1], TO, 300);
-	u32 i;
 
-	(void)state;
 	fill(&w.p[0], FROM, 300, 9);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		memset(mem(&w.p[1], TO), 0, 300);
 		post_recv(pair.b, 2, &to, 1);
 		post_inline(pair.a, &wqe, mem(&w.p[0], FROM), sizes[i]);
@@ -204,10 +194,8 @@ static void unsignaled(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE, 0, &w.p[1], TO);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 40; i++) {
+	for (u32 i = 0; i < 40; i++) {
 		wqe.wr_id = i;
 		wqe.flags = i % 8 == 7 ? VNET_WR_SIGNALED : 0;
 		send_one(pair.a, &wqe, NULL);
@@ -225,7 +213,6 @@ static void all_signaled_by_the_queue(void **state)
 	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &sig_all);
 	struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE, 5, &w.p[0], TO);
 
-	(void)state;
 	bring_up(qp, qp->qpn);
 	wqe.flags = 0;
 	send_one(qp, &wqe, NULL);
@@ -237,14 +224,13 @@ static void batches_in_order(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct nic_qp *a = frame(pair.a), *b = frame(pair.b);
-	u32 round, i, id = 0;
+	u32 id = 0;
 
-	(void)state;
 	a->sq_cons = pair.a->sq_prod = pair.a->sq.hdr->prod = pair.a->sq.hdr->cons = 0xfffffff5u;
 	b->rq.cons = b->rq.prod_seen = pair.b->rq_prod = pair.b->rq.hdr->prod =
 		pair.b->rq.hdr->cons = 0xfffffffau;
-	for (round = 0; round < 5; round++) {
-		for (i = 0; i < 13; i++) {
+	for (u32 round = 0; round < 5; round++) {
+		for (u32 i = 0; i < 13; i++) {
 			struct vnet_send_wqe wqe = wr(VNET_WR_SEND_IMM, id + i);
 			struct sge from = sge(&w.p[0], FROM + i, 1);
 			struct sge to = sge(&w.p[1], TO + i, 1);
@@ -255,7 +241,7 @@ static void batches_in_order(void **state)
 			post_send(pair.a, &wqe, &from, 1);
 		}
 		ring_send(pair.a);
-		for (i = 0; i < 13; i++) {
+		for (u32 i = 0; i < 13; i++) {
 			expect_next(pair.a->scq, id + i, VNET_WC_SUCCESS);
 			assert_int_equal(expect_next(pair.b->rcq, id + i, VNET_WC_SUCCESS).imm,
 					 id + i);
@@ -274,34 +260,33 @@ static void both_ways_into_one_cq(void **state)
 	struct qp *qp[2][4];
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct wc wc;
-	u32 i, j, n[2] = { 0, 0 };
+	u32 n[2] = { 0, 0 };
 
-	(void)state;
-	for (i = 0; i < 4; i++) {
-		for (j = 0; j < 2; j++)
+	for (u32 i = 0; i < 4; i++) {
+		for (u32 j = 0; j < 2; j++)
 			qp[j][i] = make_qp(&w.p[j], NIC_QPT_RC, cq[j], cq[j]);
 		connect(qp[0][i], qp[1][i]);
-		for (j = 0; j < 2; j++) {
+		for (u32 j = 0; j < 2; j++) {
 			struct sge to = sge(&w.p[j], TO + i * 100, 100);
 
 			post_recv(qp[j][i], 50 + i, &to, 1);
 		}
 	}
-	for (i = 0; i < 4; i++) {
-		for (j = 0; j < 2; j++) {
+	for (u32 i = 0; i < 4; i++) {
+		for (u32 j = 0; j < 2; j++) {
 			struct sge from = sge(&w.p[j], FROM, 100);
 
 			fill(&w.p[j], FROM, 100, j);
 			send_one(qp[j][i], &wqe, &from);
 		}
 	}
-	for (j = 0; j < 2; j++) {
+	for (u32 j = 0; j < 2; j++) {
 		while (poll(cq[j], &wc)) {
 			assert_int_equal(wc.status, VNET_WC_SUCCESS);
 			n[j]++;
 		}
 		assert_int_equal(n[j], 8);
-		for (i = 0; i < 4; i++)
+		for (u32 i = 0; i < 4; i++)
 			assert_true(filled(&w.p[j], TO + i * 100, 100, 1 - j));
 	}
 }
@@ -312,10 +297,8 @@ static void write_and_read(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	static const u32 sizes[] = { 0, 1, 8, 100, 5000, 100000 };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE, 1, &w.p[1], TO);
 		struct sge from = sge(&w.p[0], FROM, sizes[i]);
 		struct sge back = sge(&w.p[0], TO, sizes[i]);
@@ -348,7 +331,6 @@ static void scattered_read(void **state)
 		sge(&w.p[0], FROM + 10, 300),
 	};
 
-	(void)state;
 	fill(&w.p[1], TO, 310, 4);
 	post_send(pair.a, &wqe, to, 3);
 	ring_send(pair.a);
@@ -359,10 +341,8 @@ static void scattered_read(void **state)
 static void write_with_immediate(void **state)
 {
 	static const u8 types[] = { NIC_QPT_RC, NIC_QPT_UC };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct pair pair = make_pair(types[i]);
 		struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE_IMM, 1, &w.p[1], TO);
 		struct sge from = sge(&w.p[0], FROM, 50), unused = sge(&w.p[1], 0x90000, 10);
@@ -397,7 +377,6 @@ static void atomics(void **state)
 	struct sge result = sge(&w.p[0], FROM, 8);
 	struct wc wc;
 
-	(void)state;
 	*word(&w.p[1], TO) = ~0ull - 1;
 	wqe.rdma.compare_add = 5;
 	send_one(pair.a, &wqe, &result);
@@ -439,11 +418,9 @@ static u32 round_of_atomics;
 
 static void look_at_locks(int step)
 {
-	u32 i;
-
 	if (step != 6)
 		return;
-	for (i = 0; i < NIC_ATOMIC_LOCKS; i++) {
+	for (u32 i = 0; i < NIC_ATOMIC_LOCKS; i++) {
 		if (w.agent.hdr->atomic_lock[i])
 			locks_held[round_of_atomics] = i + 1;
 	}
@@ -465,7 +442,6 @@ static void atomic_names(void **state)
 		.space = w.p[1].nic.space,
 	};
 
-	(void)state;
 	assert_int_equal(nic_mr_create(&w.agent, &other_name), NIC_OK);
 	tp.on_step = look_at_locks;
 	send_one(pair.a, &wqe, &result);
@@ -488,7 +464,6 @@ static void fence(void **state)
 	struct vnet_send_wqe put = rdma(VNET_WR_RDMA_WRITE, 2, &w.p[1], TO + 1000);
 	struct sge here = sge(&w.p[0], FROM, 100);
 
-	(void)state;
 	fill(&w.p[1], TO, 100, 8);
 	put.flags |= VNET_WR_FENCE;
 	post_send(pair.a, &get, &here, 1);
@@ -507,7 +482,6 @@ static void one_copy_for_a_write(void **state)
 	struct sge from[3] = { sge(&w.p[0], FROM, 100), sge(&w.p[0], FROM + 100, 5000),
 			       sge(&w.p[0], FROM + 5100, 3) };
 
-	(void)state;
 	tp.copies = 0;
 	post_send(pair.a, &wqe, from, 3);
 	ring_send(pair.a);
@@ -521,10 +495,8 @@ static void datagram_sizes(void **state)
 {
 	static const u32 sizes[] = { 0, 1, 40, 41, 100, 4096 };
 	struct pair pair = make_pair(NIC_QPT_UD);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct vnet_send_wqe wqe = datagram(1, pair.b);
 		struct sge from = sge(&w.p[0], FROM, sizes[i]);
 		struct sge to = sge(&w.p[1], TO, 4096 + 40);
@@ -552,7 +524,6 @@ static void datagram_headers(void **state)
 	struct sge from = sge(&w.p[0], FROM, 10), to = sge(&w.p[1], TO, 100);
 	u8 *grh = mem(&w.p[1], TO);
 
-	(void)state;
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, &from);
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
@@ -584,7 +555,6 @@ static void datagram_immediate_and_inline(void **state)
 	struct sge to = sge(&w.p[1], TO, 100);
 	struct wc wc;
 
-	(void)state;
 	wqe.opcode = VNET_WR_SEND_IMM;
 	wqe.imm = 5;
 	post_recv(pair.b, 2, &to, 1);
@@ -604,11 +574,9 @@ static void datagram_in_many_pieces(void **state)
 	struct pair pair = make_pair(NIC_QPT_UD);
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge from[32], to[32];
-	u32 i;
 
-	(void)state;
 	fill(&w.p[0], FROM, 320, 6);
-	for (i = 0; i < 32; i++) {
+	for (u32 i = 0; i < 32; i++) {
 		from[i] = sge(&w.p[0], FROM + i * 10, 10);
 		to[i] = sge(&w.p[1], TO + i * 12, 12);
 	}
@@ -639,7 +607,6 @@ static void datagrams_to_nobody(void **state)
 	struct vnet_send_wqe wqe;
 	struct sge to = sge(&w.p[1], TO, 100);
 
-	(void)state;
 	post_recv(pair.b, 2, &to, 1);
 	wqe = datagram(1, pair.b);
 	wqe.ud.remote_qpn = 0x123456;
@@ -671,7 +638,6 @@ static void datagram_without_source(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge to = sge(&w.p[1], TO, 100);
 
-	(void)state;
 	wqe.ud.sgid_index = 2;
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, NULL);
@@ -687,7 +653,6 @@ static void controlled_qkey(void **state)
 	struct vnet_send_wqe wqe = datagram(1, pair.b);
 	struct sge to = sge(&w.p[1], TO, 100);
 
-	(void)state;
 	wqe.ud.remote_qkey = 0x80010000u;
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, NULL);
@@ -705,7 +670,6 @@ static void datagram_too_long_for_its_receive(void **state)
 	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 139);
 	struct sge enough = sge(&w.p[1], TO, 140);
 
-	(void)state;
 	post_recv(pair.b, 2, &to, 1);
 	send_one(pair.a, &wqe, &from);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -731,7 +695,6 @@ static void window_by_requests(void **state)
 	struct sge from = sge(&w.p[0], FROM, 100);
 	struct wc wc;
 
-	(void)state;
 	bind.bind = (struct vnet_wqe_bind){
 		.addr = at(&w.p[1], TO),
 		.length = 100,
@@ -777,7 +740,6 @@ static void timestamps(void **state)
 	struct qp *qp = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
 	struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE, 1, &w.p[0], TO);
 
-	(void)state;
 	bring_up(qp, qp->qpn);
 	tp.clock = 123456789;
 	send_one(qp, &wqe, NULL);
@@ -791,7 +753,6 @@ static void whose_doorbell(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = rdma(VNET_WR_RDMA_WRITE, 1, &w.p[1], TO);
 
-	(void)state;
 	post_send(pair.a, &wqe, NULL, 0);
 	nic_send_doorbell(&w.p[1].nic, pair.a->qpn);
 	nic_send_doorbell(&w.p[2].nic, pair.a->qpn);
@@ -808,10 +769,8 @@ static void counters(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge from = sge(&w.p[0], FROM, 300), to = sge(&w.p[1], TO, 300);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		post_recv(pair.b, 2, &to, 1);
 		send_one(pair.a, &wqe, &from);
 	}

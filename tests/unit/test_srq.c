@@ -16,7 +16,6 @@ static void create_checks(void **state)
 	}, p;
 	u32 limit;
 
-	(void)state;
 	assert_int_equal(nic_srq_create(&w.agent, 0, &good), NIC_EINVAL);
 	assert_int_equal(nic_srq_create(&w.agent, 1u << NIC_QPN_BITS, &good), NIC_EINVAL);
 	p = good, p.entries = 3;
@@ -43,7 +42,6 @@ static void limit_checks(void **state)
 	struct nic_srq *f = &w.agent.srq[srq->srqn - 1];
 	u32 limit;
 
-	(void)state;
 	assert_int_equal(nic_srq_set_limit(&w.agent, srq->srqn, 9), NIC_EINVAL);
 	assert_int_equal(nic_srq_set_limit(&w.agent, srq->srqn + 1, 1), NIC_EINVAL);
 	assert_int_equal(nic_srq_set_limit(&w.agent, 0, 1), NIC_EINVAL);
@@ -76,9 +74,8 @@ static struct shared make_shared(u8 type)
 		.rx = make_cq(&w.p[1], 64, 0),
 	};
 	struct qp_options with_srq = { .srq = s.srq };
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		s.from[i] = make_qp(&w.p[0], type, s.tx, s.tx);
 		s.to[i] = make_qp_with(&w.p[1], type, s.rx, s.rx, &with_srq);
 		connect(s.from[i], s.to[i]);
@@ -91,16 +88,14 @@ static void in_the_order_of_arrival(void **state)
 	struct shared s = make_shared(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge data = sge(&w.p[0], 0, 200);
-	u32 i;
 
-	(void)state;
 	fill(&w.p[0], 0, 200, 3);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct sge to = sge(&w.p[1], i * 1000, 1000);
 
 		post_srq_recv(s.srq, 100 + i, &to, 1);
 	}
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct wc wc;
 
 		send_one(s.from[i % 2], &wqe, &data);
@@ -117,12 +112,11 @@ static void limit_event_once(void **state)
 	struct shared s = make_shared(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge to = sge(&w.p[1], 0, 100);
-	u32 i, limit;
+	u32 limit;
 
-	(void)state;
 	while (async_event('q', s.to[0]->qpn, NIC_EVENT_COMM_EST))
 		;
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		post_srq_recv(s.srq, i, &to, 1);
 	assert_int_equal(nic_srq_set_limit(&w.agent, s.srq->srqn, 3), NIC_OK);
 	send_one(s.from[0], &wqe, NULL);
@@ -149,7 +143,6 @@ static void last_wqe_reached(void **state)
 	struct sge to = sge(&w.p[1], 0, 100);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	post_srq_recv(s.srq, 5, &to, 1);
 	assert_int_equal(to_state(s.to[0], NIC_QPS_ERR, 0), NIC_OK);
 	assert_true(async_event('q', s.to[0]->qpn, NIC_EVENT_QP_LAST_WQE_REACHED));
@@ -169,7 +162,6 @@ static void rnr_until_posted(void **state)
 	struct sge to = sge(&w.p[1], 0, 100);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	send_one(s.from[0], &wqe, NULL);
 	expect_none(s.tx);
 	post_srq_recv(s.srq, 5, &to, 1);
@@ -184,7 +176,6 @@ static void datagrams(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge data = sge(&w.p[0], 0, 100), to = sge(&w.p[1], 0, 140);
 
-	(void)state;
 	fill(&w.p[0], 0, 100, 1);
 	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
 	wqe.ud.sgid_index = 1;

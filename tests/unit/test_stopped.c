@@ -38,9 +38,8 @@ static void others_run_on(void)
 {
 	struct pair back = { others.b, others.a };
 	struct pair way[2] = { others, back };
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct process *from = way[i].a->p, *to = way[i].b->p;
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
 		struct sge data = sge(from, OTHER, 200), room = sge(to, OTHER + 1000, 200);
@@ -70,9 +69,9 @@ static bool windows_open(void)
 /* Commands that may need the stopped process return at once, with NIC_OK or NIC_BUSY. */
 static void commands_wait(void)
 {
-	u32 i, events;
+	u32 events;
 
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		put_aside();
 		switch (i) {
 		case 0:
@@ -119,7 +118,6 @@ static void answer(void)
 
 static void stop(int step)
 {
-	(void)step;
 	if (countdown--)
 		return;
 	tp.on_step = NULL;
@@ -179,10 +177,9 @@ static void stop_everywhere(void **state)
 int main(void)
 {
 	struct CMUnitTest tests[32];
-	u32 i;
 
 	world_queue_bytes = 512u << 10;
-	for (i = 0; i < scenario_count; i++) {
+	for (u32 i = 0; i < scenario_count; i++) {
 		tests[i] = (struct CMUnitTest)cmocka_unit_test(stop_everywhere);
 		tests[i].name = scenarios[i].what;
 		tests[i].initial_state = (void *)(uintptr_t)&scenarios[i];

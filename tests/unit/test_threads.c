@@ -64,14 +64,14 @@ static void write_message(u8 *to, u32 i)
 
 static void check_message(const u8 *from, u32 i)
 {
-	u32 have, k;
+	u32 have;
 
 	memcpy(&have, from, sizeof(have));
 	if (have != i) {
 		fprintf(stderr, "message %u, due was %u\n", have, i);
 		abort();
 	}
-	for (k = sizeof(i); k < length_of(i); k++) {
+	for (u32 k = sizeof(i); k < length_of(i); k++) {
 		if (from[k] != (u8)(i * 7 + 1)) {
 			fprintf(stderr, "message %u torn at %u\n", i, k);
 			abort();
@@ -208,7 +208,6 @@ static void *agent(void *arg)
 	u32 kicks;
 	u64 next;
 
-	(void)arg;
 	while (!nic_load(&done)) {
 		kicks = nic_load(&tp.kicks);
 		if (nic_run(&w.agent, 16, &next)) {
@@ -240,7 +239,6 @@ static void *registrar(void *arg)
 	};
 	u32 n = 0;
 
-	(void)arg;
 	while (!nic_load(&done)) {
 		p.key = (p.key & ~0xffu) | (++n & 0xff);
 		if (nic_mr_create(&w.agent, &p) != NIC_OK)
@@ -255,10 +253,9 @@ static void *registrar(void *arg)
 static void set_workers(bool with_srq)
 {
 	struct qp_options o = { .sq_entries = DEPTH, .rq_entries = DEPTH };
-	u32 i;
 
 	srq = with_srq ? make_srq(&w.p[1], 4 * DEPTH) : NULL;
-	for (i = 0; i < THREADS; i++) {
+	for (u32 i = 0; i < THREADS; i++) {
 		struct worker *me = &worker[i];
 		struct cq *cq;
 
@@ -274,9 +271,9 @@ static void set_workers(bool with_srq)
 		o.srq = i / 2 ? srq : NULL;
 		me->qp = make_qp_with(me->p, NIC_QPT_RC, cq, cq, &o);
 	}
-	for (i = 0; srq && i < SHARED_RECEIVES; i++)
+	for (u32 i = 0; srq && i < SHARED_RECEIVES; i++)
 		share_receive(at(&w.p[1], AREA + 0x40000 + i * SLOT));
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		connect(worker[i].qp, worker[i + 2].qp);
 		/* Late receives are not an error here. */
 		frame(worker[i].qp)->attr.rnr_retry = 7;
@@ -289,7 +286,6 @@ static void set_workers(bool with_srq)
 static void traffic(bool with_srq)
 {
 	pthread_t agent_thread, registrar_thread;
-	u32 i;
 
 	tp.real_time = true;
 	tp.on_relax = (void (*)(void))(uintptr_t)sched_yield;
@@ -297,14 +293,14 @@ static void traffic(bool with_srq)
 	set_workers(with_srq);
 	assert_int_equal(pthread_create(&agent_thread, NULL, agent, NULL), 0);
 	assert_int_equal(pthread_create(&registrar_thread, NULL, registrar, NULL), 0);
-	for (i = 0; i < THREADS; i++)
+	for (u32 i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&worker[i].thread, NULL, work, &worker[i]), 0);
-	for (i = 0; i < THREADS; i++)
+	for (u32 i = 0; i < THREADS; i++)
 		pthread_join(worker[i].thread, NULL);
 	nic_store(&done, true);
 	pthread_join(agent_thread, NULL);
 	pthread_join(registrar_thread, NULL);
-	for (i = 0; i < THREADS; i++) {
+	for (u32 i = 0; i < THREADS; i++) {
 		assert_int_equal(worker[i].acked, messages);
 		assert_int_equal(worker[i].got, messages);
 	}
@@ -312,13 +308,11 @@ static void traffic(bool with_srq)
 
 static void own_receive_queues(void **state)
 {
-	(void)state;
 	traffic(false);
 }
 
 static void shared_receive_queue(void **state)
 {
-	(void)state;
 	traffic(true);
 }
 

@@ -10,13 +10,11 @@
 static void first_that_fits(void **state)
 {
 	static const u32 lengths[] = { 8, 64, 65, 500, 0 };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		add_tag(i, 5, ALL);
 	add_tag(5, 0x100, 0xf00);
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		struct wc wc;
 
 		send_tagged(EAGER, 5, lengths[i]);
@@ -39,7 +37,6 @@ static void to_plain_receives(void **state)
 {
 	struct wc wc;
 
-	(void)state;
 	post_plain(1);
 	post_plain(2);
 	post_plain(3);
@@ -63,11 +60,9 @@ static void headers_that_are_none(void **state)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
 	struct sge data = sge(&w.p[0], FROM, 0);
-	u32 i;
 
-	(void)state;
 	add_tag(0, 0, 0);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		static const u32 lengths[] = { 1, 15, 31 };
 
 		write_message(i == 2 ? RNDV : EAGER, 5, 16);
@@ -83,7 +78,6 @@ static void headers_that_are_none(void **state)
 
 static void waits_for_a_receive(void **state)
 {
-	(void)state;
 	write_message(EAGER, 5, 100);
 	post_message(100);
 	expect_none(s.ca);
@@ -99,7 +93,6 @@ static void waits_for_a_receive(void **state)
 /* With drop_unexpected, a tagged message waits for its tag, and takes no ordinary receive. */
 static void unexpected_is_dropped(void **state)
 {
-	(void)state;
 	w.agent.hdr->settings.drop_unexpected = 1;
 	frame(s.a)->attr.rnr_retry = 7;
 	post_plain(1);
@@ -132,7 +125,6 @@ static void unexpected_is_dropped(void **state)
 
 static void dropped_for_good(void **state)
 {
-	(void)state;
 	w.agent.hdr->settings.drop_unexpected = 1;
 	frame(s.a)->attr.rnr_retry = 3;
 	post_plain(1);
@@ -187,7 +179,6 @@ static void closes_a_key(void **state)
 	u32 key = open_window();
 	struct wc wc;
 
-	(void)state;
 	add_tag(1, 5, ALL);
 	write_message(EAGER, 5, 100);
 	post_invalidation(key, 100);
@@ -201,7 +192,6 @@ static void closes_a_key_of_what_is_unexpected(void **state)
 {
 	u32 key = open_window();
 
-	(void)state;
 	post_plain(2);
 	write_message(EAGER, 5, 100);
 	post_invalidation(key, 100);
@@ -213,7 +203,6 @@ static void closes_a_key_of_what_is_unexpected(void **state)
 /* The invalidation fails, so no data is fetched. */
 static void has_no_key_to_close(void **state)
 {
-	(void)state;
 	add_tag(1, 5, ALL);
 	write_rendezvous(5, 500);
 	post_invalidation(w.p[1].key, NIC_RVH_SIZE);
@@ -225,7 +214,6 @@ static void has_no_key_to_close(void **state)
 
 static void too_long(void **state)
 {
-	(void)state;
 	add_tag(1, 5, ALL);
 	write_message(EAGER, 5, 1001);
 	post_message(1001);
@@ -239,7 +227,6 @@ static void too_long(void **state)
 
 static void parked_until_seen(void **state)
 {
-	(void)state;
 	post_plain(1);
 	post_plain(2);
 	add_tag(3, 5, ALL);
@@ -264,7 +251,6 @@ static void deleted(void **state)
 	struct wc wc;
 	u32 i, first, last;
 
-	(void)state;
 	first = add_tag(0, 5, ALL);
 	for (i = 1; i < TAGS - 1; i++)
 		add_tag(i, 5, ALL);
@@ -284,12 +270,10 @@ static void deleted(void **state)
 static void wrong_operations(void **state)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_ADD, .num_sge = 5 };
-	u32 i;
 
-	(void)state;
 	operate(op, VNET_WC_TM_ERR);
 	op.num_sge = 0;
-	for (i = 0; i < TAGS; i++)
+	for (u32 i = 0; i < TAGS; i++)
 		operate(op, VNET_WC_SUCCESS);
 	operate(op, VNET_WC_TM_ERR);
 	op.opcode = 3;
@@ -311,10 +295,8 @@ static void done_later(void **state)
 {
 	struct vnet_tm_op op = { .opcode = VNET_TM_OP_SYNC, .wr_id = 3, .flags = 1 };
 	nic_lock_t *lock[] = { &srq_frame()->rq.lock, &w.agent.cq[s.cb->cqn - 1].lock };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		nic_store(&w.agent.hdr->processor_sleeps, NIC_SLEEPS);
 		*lock[i] = 9;
 		post_op(&op);
@@ -345,7 +327,6 @@ static void rendezvous(void **state)
 	struct sge fin = sge(&w.p[0], 0x80000, 100);
 	struct wc wc;
 
-	(void)state;
 	add_tag(1, 5, ALL);
 	post_recv(s.a, 50, &fin, 1);
 	write_rendezvous(5, 900);
@@ -365,7 +346,6 @@ static void rendezvous(void **state)
 
 static void rendezvous_that_does_not_fit(void **state)
 {
-	(void)state;
 	add_tag(1, 5, ALL);
 	write_rendezvous(5, 1001);
 	post_message(NIC_RVH_SIZE);
@@ -382,7 +362,6 @@ static void rendezvous_refused(void **state)
 {
 	u32 wrong = 0;
 
-	(void)state;
 	add_tag(1, 5, ALL);
 	write_rendezvous(5, 900);
 	memcpy(mem(&w.p[0], FROM + 24), &wrong, 4);
@@ -397,14 +376,12 @@ static void rendezvous_refused(void **state)
 
 static void ask_again(int step)
 {
-	(void)step;
 	nic_store(&w.p[0].nic.follow, s.b->qpn);
 }
 
 /* Another thread requests follow-up work again and again: this ends after a limit. */
 static void asked_without_end(void **state)
 {
-	(void)state;
 	add_tag(1, 5, ALL);
 	tp.on_step = ask_again;
 	send_tagged(EAGER, 5, 10);
@@ -417,7 +394,6 @@ static void links_go_around(void **state)
 {
 	struct nic_tm *tm;
 
-	(void)state;
 	add_tag(1, 5, ALL);
 	add_tag(2, 6, ALL);
 	tm = tag_list();
@@ -449,7 +425,6 @@ static void create_checks(void **state)
 				       .tm_ops_entries = 8 },
 			      p;
 
-	(void)state;
 	good.ring = ring_make(8, 7).offset;
 	good.tm_ops = ring_make(8, VNET_TM_OP_SHIFT).offset;
 	good.tm = queue_alloc(sizeof(struct nic_tm) + TAGS * sizeof(struct nic_tag));

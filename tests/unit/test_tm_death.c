@@ -11,9 +11,9 @@ static u8 kind;
 
 static u32 tags_there(void)
 {
-	u32 i, n = 0;
+	u32 n = 0;
 
-	for (i = 0; i < TAGS; i++)
+	for (u32 i = 0; i < TAGS; i++)
 		n += tag_list()->tag[i].state != NIC_TAG_FREE;
 	return n;
 }
@@ -55,7 +55,6 @@ static void die(int step)
 {
 	u32 prod = tags.prod, last = tags.handle;
 
-	(void)step;
 	put_aside();
 	tp.on_step = NULL;
 	examine();
@@ -92,32 +91,27 @@ static void dies_with(u8 what, bool left)
 
 static void dies_eager(void **state)
 {
-	(void)state;
 	dies_with(EAGER, false);
 }
 
 static void dies_rendezvous(void **state)
 {
-	(void)state;
 	dies_with(RNDV, false);
 }
 
 static void dies_untagged(void **state)
 {
-	(void)state;
 	dies_with(NO_TAG, false);
 }
 
 /* FIN stands for a message whose tag matches no buffer. */
 static void dies_unexpected(void **state)
 {
-	(void)state;
 	dies_with(FIN, false);
 }
 
 static void dies_drawing(void **state)
 {
-	(void)state;
 	dies_with(EAGER, true);
 	/* Three tags have three steps each. */
 	assert_true(deaths > 20);
@@ -125,7 +119,6 @@ static void dies_drawing(void **state)
 
 static void dies_drawing_in_vain(void **state)
 {
-	(void)state;
 	dies_with(FIN, true);
 }
 

@@ -6,17 +6,14 @@
 
 static void in_the_order_of_the_ring(void **state)
 {
-	u32 i;
-
-	(void)state;
 	add_tag(0, 5, ALL);
-	for (i = 1; i < 4; i++)
+	for (u32 i = 1; i < 4; i++)
 		leave_tag(i, 5);
 	/* While a tag in the list matches, the ring is not read. */
 	send_tagged(EAGER, 5, 10);
 	expect_match(0, WHOLE);
 	assert_int_equal(tags.ops.hdr->cons, 1);
-	for (i = 1; i < 4; i++) {
+	for (u32 i = 1; i < 4; i++) {
 		send_tagged(EAGER, 5, 10);
 		expect_match(i, WHOLE);
 		assert_int_equal(tags.ops.hdr->cons, 4);
@@ -32,15 +29,14 @@ static void in_the_order_of_the_ring(void **state)
 /* Full rings, and indices that wrap around. */
 static void whole_rings(void **state)
 {
-	u32 i, round, taken = 0u - 12;
+	u32 taken = 0u - 12;
 
-	(void)state;
 	tag_list()->taken = 0x500000000ull + taken;
 	tags.prod = taken;
-	for (round = 0; round < 4; round++) {
-		for (i = 0; i < TAGS; i++)
+	for (u32 round = 0; round < 4; round++) {
+		for (u32 i = 0; i < TAGS; i++)
 			leave_tag(i, 5);
-		for (i = 0; i < TAGS; i++) {
+		for (u32 i = 0; i < TAGS; i++) {
 			send_tagged(EAGER, 5, 10);
 			expect_match(i, WHOLE);
 			assert_int_equal(tags.ops.hdr->cons, taken + TAGS);
@@ -57,7 +53,6 @@ static void behind_a_signaled_one(void **state)
 {
 	struct vnet_tm_op op = tag_buffer(1, 5, ALL);
 
-	(void)state;
 	op.flags = VNET_TM_OP_SIGNALED;
 	op.wr_id = 1000;
 	put_op(&op);
@@ -85,7 +80,6 @@ static void deleted_from_the_ring(void **state)
 	struct vnet_tm_op del = { .opcode = VNET_TM_OP_DEL };
 	u32 first, second;
 
-	(void)state;
 	first = leave_tag(1, 5);
 	second = leave_tag(2, 5);
 	leave_tag(3, 5);
@@ -112,7 +106,6 @@ static void parked_before_the_ring(void **state)
 {
 	struct vnet_tm_op op;
 
-	(void)state;
 	post_plain(1);
 	send_tagged(EAGER, 6, 10);
 	expect_match(1, 0);
@@ -137,17 +130,15 @@ static void parked_before_the_ring(void **state)
 static void out_of_step_for_a_while(void **state)
 {
 	static const u32 seen[] = { 7, 0 };
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_tm_op op = tag_buffer(i, 5, ALL);
 
 		op.flags = VNET_TM_OP_SYNCS;
 		op.unexpected = seen[i];
 		put_op(&op);
 	}
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		send_tagged(EAGER, 5, 10);
 		expect_match(i, WHOLE);
 	}
@@ -157,10 +148,7 @@ static void out_of_step_for_a_while(void **state)
 /* The list is full: the process is asked for a doorbell, and gets an error completion. */
 static void more_than_the_list_holds(void **state)
 {
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < TAGS; i++)
+	for (u32 i = 0; i < TAGS; i++)
 		add_tag(i, 5, ALL);
 	leave_tag(TAGS, 6);
 	post_plain(20);
@@ -181,10 +169,8 @@ static void hostile_rings(void **state)
 {
 	static const u32 wrong[] = { 9, 1u << 31, ~0u };
 	struct vnet_tm_op op = tag_buffer(1, 5, ALL);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		nic_store(&tags.ops.hdr->prod, tags.prod + wrong[i]);
 		post_plain(2);
 		send_tagged(EAGER, 5, 10);
@@ -210,12 +196,12 @@ static void hostile_rings(void **state)
 	assert_int_equal(synchronise(4).flags, 0);
 	op = tag_buffer(1, 5, ALL);
 	op.num_sge = VNET_TM_MAX_SGE;
-	for (i = 0; i < VNET_TM_MAX_SGE; i++)
+	for (u32 i = 0; i < VNET_TM_MAX_SGE; i++)
 		op.sge[i] = (struct vnet_sge){ at(&w.p[1], TO + 2000 * i), 10, w.p[1].key };
 	put_op(&op);
 	send_tagged(EAGER, 5, 40);
 	expect_match(1, WHOLE);
-	for (i = 0; i < VNET_TM_MAX_SGE; i++)
+	for (u32 i = 0; i < VNET_TM_MAX_SGE; i++)
 		assert_memory_equal(mem(&w.p[1], TO + 2000 * i),
 				    mem(&w.p[0], FROM + NIC_TMH_SIZE + 10 * i), 10);
 }
@@ -233,7 +219,6 @@ static void is_told_in_time(int step)
 /* `ended` is published before the completion, since the program may then add another tag. */
 static void told_before_the_entry(void **state)
 {
-	(void)state;
 	steps = 0;
 	leave_tag(1, 5);
 	write_message(EAGER, 5, 10);
@@ -249,11 +234,10 @@ static void told_before_the_entry(void **state)
 static void what_completions_tell(void **state)
 {
 	static const u32 lengths[] = { 0, 1, 8, 12, 13, 64, 65, 900 };
-	u32 i, priv;
+	u32 priv;
 	u64 tag;
 
-	(void)state;
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		const struct vnet_cqe *cqe =
 			(const void *)(s.cb->ring.slots +
 				       ((size_t)(s.cb->cons & s.cb->ring.mask) << 7));

@@ -84,10 +84,9 @@ static void end(struct pair *pair, u8 opcode)
 static void long_requests(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i, before;
+	u32 before;
 
-	(void)state;
-	for (i = 0; i < sizeof(opcodes); i++) {
+	for (u32 i = 0; i < sizeof(opcodes); i++) {
 		struct vnet_send_wqe wqe = request(opcodes[i], 1);
 		bool read = opcodes[i] == VNET_WR_RDMA_READ;
 		struct sge sg = all(0), to = all(1);
@@ -106,11 +105,10 @@ static void long_requests(void **state)
 static void the_rest_is_left(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i, rounds;
+	u32 rounds;
 	u64 next;
 
-	(void)state;
-	for (i = 0; i < sizeof(opcodes); i++) {
+	for (u32 i = 0; i < sizeof(opcodes); i++) {
 		begin(&pair, opcodes[i]);
 		assert_int_equal(frame(pair.a)->wait, NIC_WAIT_TURN);
 		for (rounds = 1; nic_run(&w.agent, 64, &next); rounds++)
@@ -124,10 +122,9 @@ static void the_rest_is_left(void **state)
 static void its_owner_goes_on(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i, polls;
+	u32 polls;
 
-	(void)state;
-	for (i = 0; i < sizeof(opcodes); i++) {
+	for (u32 i = 0; i < sizeof(opcodes); i++) {
 		begin(&pair, opcodes[i]);
 		for (polls = 0; frame(pair.a)->sq_cons != pair.a->sq_prod; polls++)
 			idle(&w.p[0]);
@@ -142,7 +139,6 @@ static void the_rest_wakes_the_processor(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	u64 kicks;
 
-	(void)state;
 	w.agent.hdr->processor_sleeps = NIC_SLEEPS;
 	kicks = w.agent.hdr->counters.kicks;
 	begin(&pair, VNET_WR_RDMA_WRITE);
@@ -167,7 +163,6 @@ static void drains_to_its_end(void **state)
 	u8 draining = 0;
 	struct nic_qp_attr attr;
 
-	(void)state;
 	begin(&pair, VNET_WR_RDMA_WRITE);
 	assert_int_equal(to_state(pair.a, NIC_QPS_SQD, 0), NIC_OK);
 	assert_int_equal(nic_qp_query(&w.agent, pair.a->qpn, &attr, &(u8){ 0 }, &draining), NIC_OK);
@@ -183,7 +178,6 @@ static void fails_in_between(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 
-	(void)state;
 	begin(&pair, VNET_WR_RDMA_WRITE);
 	assert_int_equal(to_state(pair.a, NIC_QPS_ERR, 0), NIC_OK);
 	memset(mem(&w.p[1], TO), 0, LONG);
@@ -200,7 +194,6 @@ static void memory_goes_in_between(void **state)
 	u32 key = reg_mr(&w.p[1], TO, LONG, ALL_ACCESS);
 	struct sge sg = all(0);
 
-	(void)state;
 	wqe.rdma.rkey = key;
 	tp.leaves = true;
 	send_one(pair.a, &wqe, &sg);
@@ -216,10 +209,8 @@ static void memory_goes_in_between(void **state)
 static void executor_dies(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < sizeof(opcodes); i++) {
+	for (u32 i = 0; i < sizeof(opcodes); i++) {
 		begin(&pair, opcodes[i]);
 		frame(pair.a)->sq_lock = w.p[2].nic.self;
 		nic_recover(&w.agent, w.p[2].nic.self, w.p[2].nic.space);
@@ -241,12 +232,11 @@ static struct shared make_shared(void)
 {
 	struct qp_options options = { .sq_entries = QUEUE };
 	struct shared s;
-	u32 i;
 
 	s.srq = make_srq(&w.p[1], QUEUE);
 	options.srq = s.srq;
 	s.rcq = make_cq(&w.p[1], 2 * QUEUE, 0);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct cq *cq = make_cq(&w.p[0], 2 * QUEUE, 0);
 
 		s.pair[i].a = make_qp(&w.p[0], NIC_QPT_RC, cq, cq);
@@ -282,7 +272,6 @@ static void a_receive_is_claimed(void **state)
 {
 	struct shared s = contend();
 
-	(void)state;
 	run_for(5 * MS);
 	expect(s.pair[0].a->scq, 1, VNET_WC_SUCCESS);
 	expect(s.pair[1].a->scq, 2, VNET_WC_SUCCESS);
@@ -298,7 +287,6 @@ static void a_claim_ends(void **state)
 {
 	struct shared s = contend();
 
-	(void)state;
 	assert_int_equal(to_state(s.pair[0].a, NIC_QPS_ERR, 0), NIC_OK);
 	run_for(5 * MS);
 	expect(s.pair[0].a->scq, 1, VNET_WC_WR_FLUSH_ERR);
@@ -321,18 +309,17 @@ static void turns_go_round(void **state)
 	struct cq *cq = make_cq(&w.p[0], 8192, 0);
 	struct cq *far = make_cq(&w.p[1], 1, 0);
 	struct qp *a[CROWD];
-	u32 i, k, least, most;
+	u32 least, most;
 	u64 next;
 
-	(void)state;
-	for (i = 0; i < CROWD; i++) {
+	for (u32 i = 0; i < CROWD; i++) {
 		struct vnet_send_wqe wqe = request(VNET_WR_RDMA_WRITE, i);
 		struct sge sg = sge(&w.p[0], FROM, 64);
 		struct qp *b = make_qp_with(&w.p[1], NIC_QPT_RC, far, far, &options);
 
 		a[i] = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
 		connect(a[i], b);
-		for (k = 0; k < EACH; k++)
+		for (u32 k = 0; k < EACH; k++)
 			post_send(a[i], &wqe, &sg, 1);
 		nic_pend(&w.agent, frame(a[i]));
 	}
@@ -340,7 +327,7 @@ static void turns_go_round(void **state)
 		assert_true(next <= tp.clock);
 		least = EACH;
 		most = 0;
-		for (i = 0; i < CROWD; i++) {
+		for (u32 i = 0; i < CROWD; i++) {
 			u32 done = frame(a[i])->sq_cons;
 
 			least = done < least ? done : least;
@@ -348,7 +335,7 @@ static void turns_go_round(void **state)
 		}
 		assert_true(most - least <= 1);
 	}
-	for (i = 0; i < CROWD; i++)
+	for (u32 i = 0; i < CROWD; i++)
 		assert_int_equal(frame(a[i])->sq_cons, EACH);
 	assert_bounded();
 }
@@ -358,15 +345,14 @@ static void timers_fire_meanwhile(void **state)
 {
 	struct pair busy = make_pair(NIC_QPT_RC), late = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 7);
-	u32 i, rounds = 0;
+	u32 rounds = 0;
 	struct wc wc;
 	u64 next;
 
-	(void)state;
 	frame(late.a)->attr.rnr_retry = 0;
 	frame(late.b)->attr.min_rnr_timer = 1;
 	send_one(late.a, &wqe, NULL);
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		struct vnet_send_wqe put = request(VNET_WR_RDMA_WRITE, i);
 		struct sge sg = all(0);
 
@@ -393,18 +379,17 @@ static void waiting_costs_a_look_in_a_tick(void **state)
 	struct cq *cq = make_cq(&w.p[0], 128, 0);
 	struct cq *far = make_cq(&w.p[1], 1, 0);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-	u32 i, rounds;
+	u32 rounds;
 	u64 next;
 
-	(void)state;
-	for (i = 0; i < CROWD; i++) {
+	for (u32 i = 0; i < CROWD; i++) {
 		struct qp *a = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
 
 		connect(a, make_qp_with(&w.p[1], NIC_QPT_RC, far, far, &options));
 		frame(a)->attr.rnr_retry = 7;
 		send_one(a, &wqe, NULL);
 	}
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		rounds = 0;
 		do {
 			assert_true(nic_run(&w.agent, 64, &next));
@@ -422,17 +407,16 @@ static void flushes_take_turns(void **state)
 	struct qp_options options = { .sq_entries = 1, .rq_entries = 4096 };
 	struct cq *cq = make_cq(&w.p[0], 4096, 0);
 	struct qp *qp = make_qp_with(&w.p[0], NIC_QPT_RC, cq, cq, &options);
-	u32 i, rounds;
+	u32 rounds;
 	u64 next;
 
-	(void)state;
 	bring_up(qp, qp->qpn + 1);
-	for (i = 0; i < 1000; i++)
+	for (u32 i = 0; i < 1000; i++)
 		post_recv(qp, i, NULL, 0);
 	assert_int_equal(to_state(qp, NIC_QPS_ERR, 0), NIC_OK);
 	for (rounds = 1; nic_run(&w.agent, 64, &next); rounds++)
 		tp.clock = next > tp.clock ? next : tp.clock;
-	for (i = 0; i < 1000; i++)
+	for (u32 i = 0; i < 1000; i++)
 		expect_next(cq, i, VNET_WC_WR_FLUSH_ERR);
 	assert_true(rounds >= 1000 / NIC_STRETCH_REQUESTS);
 	assert_bounded();

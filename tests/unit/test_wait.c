@@ -56,10 +56,7 @@ static u64 completes_after(struct cq *cq, u32 status, u64 limit)
 
 static void rnr_fails_after_its_retries(void **state)
 {
-	u32 retries;
-
-	(void)state;
-	for (retries = 0; retries < 7; retries++) {
+	for (u32 retries = 0; retries < 7; retries++) {
 		struct pair pair = make_pair(NIC_QPT_RC);
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 		u64 ns;
@@ -84,10 +81,8 @@ static void rnr_timers(void **state)
 	};
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 32; i++) {
+	for (u32 i = 0; i < 32; i++) {
 		u64 next;
 
 		frame(pair.b)->attr.min_rnr_timer = (u8)i;
@@ -109,7 +104,6 @@ static void rnr_without_end(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	frame(pair.a)->attr.rnr_retry = 7;
 	send_one(pair.a, &wqe, NULL);
 	run_for(20000 * MS);
@@ -124,16 +118,14 @@ static void rnr_without_end(void **state)
 static void rnr_budget_is_per_request(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, i);
 
 		post_send(pair.a, &wqe, NULL, 0);
 	}
 	ring_send(pair.a);
-	for (i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		run_for(RNR_12 * 2 + RNR_12 / 2); /* 2.5 of 3 waits */
 		expect_none(pair.a->scq);
 		post_recv(pair.b, 10 + i, NULL, 0);
@@ -150,7 +142,6 @@ static void idle_poll_resumes(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL);
 	idle(&w.p[0]);
 	expect_none(pair.a->scq);
@@ -170,7 +161,6 @@ static void receive_doorbell_wakes_the_processor(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	u64 next;
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL);
 	assert_int_equal(pair.b->rq.hdr->need_doorbell, 0);
 	assert_true(nic_run(&w.agent, 64, &next));
@@ -190,7 +180,6 @@ static void pending_work_wakes_the_processor(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	run_for(MS); /* becoming RTS was pending work too */
 	tp.kicks = 0;
 	w.agent.hdr->processor_sleeps = NIC_SLEEPS;
@@ -210,7 +199,6 @@ static void nothing_pending_nothing_to_do(void **state)
 	struct vnet_send_wqe wqe = put(1);
 	u64 next;
 
-	(void)state;
 	run_for(MS);
 	send_one(pair.a, &wqe, NULL);
 	assert_false(nic_run(&w.agent, 64, &next));
@@ -258,11 +246,9 @@ static void (*const ways_to_be_silent[])(struct qp *b) = {
 static void silent_peers(void **state)
 {
 	u64 period = 4096ull << 8;
-	u32 i, retries;
 
-	(void)state;
-	for (i = 0; i < sizeof(ways_to_be_silent) / sizeof(ways_to_be_silent[0]); i++) {
-		for (retries = 0; retries <= 7; retries += 7) {
+	for (u32 i = 0; i < sizeof(ways_to_be_silent) / sizeof(ways_to_be_silent[0]); i++) {
+		for (u32 retries = 0; retries <= 7; retries += 7) {
 			struct pair pair = make_pair(NIC_QPT_RC);
 			struct vnet_send_wqe first = put(1), second = put(2);
 			u64 ns;
@@ -297,7 +283,6 @@ static void timeout_zero_is_for_ever(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = put(1);
 
-	(void)state;
 	frame(pair.a)->attr.timeout = 0;
 	is_in_init(pair.b);
 	send_one(pair.a, &wqe, NULL);
@@ -317,7 +302,6 @@ static void peer_comes_up_late(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct sge from = sge(&w.p[0], FROM, 100), to = sge(&w.p[1], TO, 100);
 
-	(void)state;
 	fill(&w.p[0], FROM, 100, 1);
 	bring_up(a, b->qpn);
 	send_one(a, &wqe, &from);
@@ -342,7 +326,6 @@ static void next_user_of_the_peers_frame(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct qp *other;
 
-	(void)state;
 	is_destroyed(pair.b);
 	w.next_qpn = pair.b->qpn + w.config.max_qp;
 	other = make_qp(&w.p[2], NIC_QPT_RC, cq, cq);
@@ -377,7 +360,6 @@ static void peer_replaced_under_a_waiting_sender(void **state)
 	struct pair pair = make_pair(NIC_QPT_UD);
 	struct vnet_send_wqe wqe = plain_or_datagram(&pair, 1);
 
-	(void)state;
 	replaced = pair.b;
 	frame(pair.b)->rq.lock = 7;
 	tp.on_relax = replace_the_peer;
@@ -432,13 +414,11 @@ static void stall_then_drop(u8 type)
 
 static void stall_uc(void **state)
 {
-	(void)state;
 	stall_then_drop(NIC_QPT_UC);
 }
 
 static void stall_ud(void **state)
 {
-	(void)state;
 	stall_then_drop(NIC_QPT_UD);
 }
 
@@ -447,7 +427,6 @@ static void unreliable_to_nobody(void **state)
 	struct pair pair = make_pair(NIC_QPT_UC);
 	struct vnet_send_wqe wqe = put(1);
 
-	(void)state;
 	is_destroyed(pair.b);
 	send_one(pair.a, &wqe, NULL);
 	expect(pair.a->scq, 1, VNET_WC_SUCCESS);
@@ -463,7 +442,6 @@ static void write_with_immediate_waits(void **state)
 	struct vnet_send_wqe wqe = put(1);
 	struct sge from = sge(&w.p[0], FROM, 100);
 
-	(void)state;
 	wqe.opcode = VNET_WR_RDMA_WRITE_IMM;
 	fill(&w.p[0], FROM, 100, 2);
 	send_one(pair.a, &wqe, &from);
@@ -487,10 +465,8 @@ static void a_crowd_waits(void **state)
 	struct qp_options small = { .sq_entries = 4, .rq_entries = 4 };
 	struct qp *a[CROWD], *b[CROWD];
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 0);
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < CROWD; i++) {
+	for (u32 i = 0; i < CROWD; i++) {
 		a[i] = make_qp_with(&w.p[0], NIC_QPT_RC, ca, ca, &small);
 		b[i] = make_qp_with(&w.p[1], NIC_QPT_RC, cb, cb, &small);
 		connect(a[i], b[i]);
@@ -500,7 +476,7 @@ static void a_crowd_waits(void **state)
 	}
 	run_for(10 * MS);
 	expect_none(ca);
-	for (i = 0; i < CROWD; i++) {
+	for (u32 i = 0; i < CROWD; i++) {
 		u32 j = (i * 37) % CROWD;
 
 		post_recv(b[j], 1000 + j, NULL, 0);
@@ -516,11 +492,9 @@ static void budget(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
 	u64 next;
-	u32 i;
 
-	(void)state;
 	run_for(MS);
-	for (i = 0; i < 15; i++) {
+	for (u32 i = 0; i < 15; i++) {
 		struct vnet_send_wqe wqe = put(i);
 
 		post_send(pair.a, &wqe, NULL, 0);
@@ -530,7 +504,7 @@ static void budget(void **state)
 	frame(pair.a)->sq_lock = 0;
 	w.agent.pending[pair.a->qpn / 64] |= 1ull << (pair.a->qpn % 64);
 	w.agent.hdr->pending_summary = ~0ull;
-	for (i = 0; i < 15; i++) {
+	for (u32 i = 0; i < 15; i++) {
 		expect_none(pair.a->scq);
 		nic_run(&w.agent, 1, &next);
 		expect_next(pair.a->scq, i, VNET_WC_SUCCESS);
@@ -547,7 +521,6 @@ static void pending_stays_while_locked(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	u64 next;
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL);
 	frame(pair.a)->sq_lock = w.p[0].nic.self;
 	assert_true(nic_run(&w.agent, 64, &next));
@@ -562,7 +535,6 @@ static u32 steps_seen;
 
 static void summary_is_not_empty(int step)
 {
-	(void)step;
 	steps_seen++;
 	assert_int_not_equal(w.agent.hdr->pending_summary, 0);
 }
@@ -573,7 +545,6 @@ static void idle_poll_looks_now_and_then(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	send_one(pair.a, &wqe, NULL);
 	steps_seen = 0;
 	tp.on_step = summary_is_not_empty;
@@ -590,7 +561,6 @@ static void idle_hides_nothing_from_the_processor(void **state)
 	struct pair one = make_pair(NIC_QPT_RC), two = make_pair(NIC_QPT_RC);
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
-	(void)state;
 	send_one(one.a, &wqe, NULL);
 	send_one(two.b, &wqe, NULL);
 	tp.on_step = summary_is_not_empty;
@@ -606,9 +576,8 @@ static void leave_work(struct qp *qp)
 {
 	struct vnet_send_wqe wqe = put(1);
 	struct sge sg = sge(qp->p, FROM, 1);
-	u32 i;
 
-	for (i = 0; i < qp->sq.mask; i++)
+	for (u32 i = 0; i < qp->sq.mask; i++)
 		post_send(qp, &wqe, &sg, 1);
 	nic_pend(&w.agent, frame(qp));
 }
@@ -623,7 +592,6 @@ static void turns_are_by_weight(void **state)
 	struct pair heavy = make_pair(NIC_QPT_RC), light = make_pair(NIC_QPT_RC);
 	u64 next;
 
-	(void)state;
 	w.agent.hdr->settings.weight[5] = 3;
 	frame(heavy.a)->attr.sl = 5;
 	leave_work(heavy.a);
@@ -643,12 +611,10 @@ static void nobody_starves(void **state)
 	struct sge sg = sge(modest.a->p, FROM, 1);
 	struct wc wc;
 	u64 next;
-	u32 round;
 
-	(void)state;
 	w.agent.hdr->settings.weight[15] = 255;
 	frame(greedy.a)->attr.sl = 15;
-	for (round = 0; round < 20; round++) {
+	for (u32 round = 0; round < 20; round++) {
 		leave_work(greedy.a);
 		post_send(modest.a, &wqe, &sg, 1);
 		nic_pend(&w.agent, frame(modest.a));
@@ -679,7 +645,6 @@ static void the_processor_lingers(void **state)
 	struct pair pair = make_pair(NIC_QPT_RC);
 	u64 next;
 
-	(void)state;
 	late = pair.a;
 	tp.on_relax = post_late;
 	turns_until_post = 3;
@@ -692,7 +657,6 @@ static void the_processor_lingers(void **state)
 
 static void the_budget_has_bounds(void **state)
 {
-	(void)state;
 	assert_int_equal(nic_budget(&w.agent), 64);
 	w.agent.hdr->settings.budget = 1;
 	assert_int_equal(nic_budget(&w.agent), 1);

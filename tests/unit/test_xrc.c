@@ -108,10 +108,8 @@ static void set_connection(void)
 
 static void set_stage(void)
 {
-	u32 i;
-
 	set_connection();
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		s.cq[i] = make_cq(&w.p[i + 1], 64, 0);
 		s.srq[i] = make_named(&w.p[i + 1], s.cq[i], DOMAIN);
 	}
@@ -140,7 +138,6 @@ static void create_checks(void **state)
 				      .cqn = cq->cqn };
 	struct nic_qp_params p;
 
-	(void)state;
 	srq.cqn = 0;
 	assert_int_equal(nic_srq_create(&w.agent, w.next_srqn, &srq), NIC_EINVAL);
 	srq.cqn = cq->cqn + 1;
@@ -184,12 +181,10 @@ static void create_checks(void **state)
 static void to_the_queue_that_it_names(void **state)
 {
 	struct sge data = sge(&w.p[0], 0, 3000);
-	u32 i;
 
-	(void)state;
 	set_stage();
 	fill(&w.p[0], 0, 3000, 7);
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		struct process *p = &w.p[1 + i % 2];
 		struct sge to = sge(p, i * 3000, 3000);
 		struct vnet_send_wqe wqe = to_srq(VNET_WR_SEND_IMM, i, s.srq[i % 2]->srqn);
@@ -215,7 +210,6 @@ static void memory_of_the_queues_domain(void **state)
 	struct sge data = sge(&w.p[0], 0, 64);
 	struct vnet_send_wqe wqe;
 
-	(void)state;
 	set_stage();
 	fill(&w.p[0], 0, 64, 9);
 	wqe = to_srq(VNET_WR_RDMA_WRITE, 1, s.srq[0]->srqn);
@@ -252,7 +246,6 @@ static void not_ready(void **state)
 	struct vnet_send_wqe wqe;
 	struct sge data = sge(&w.p[0], 0, 64), to = sge(&w.p[1], 0, 64);
 
-	(void)state;
 	set_stage();
 	wqe = to_srq(VNET_WR_SEND, 3, s.srq[0]->srqn);
 	send_one(s.ini, &wqe, &data);
@@ -285,14 +278,13 @@ static void refuse(u32 srqn, u8 opcode)
 static void no_such_queue(void **state)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ };
-	u32 i, basic, other;
+	u32 basic, other;
 
-	(void)state;
 	set_stage();
 	basic = make_srq(&w.p[1], 16)->srqn;
 	other = make_named(&w.p[1], s.cq[0], OTHER_DOMAIN)->srqn;
 	assert_int_equal(nic_srq_destroy(&w.agent, s.srq[0]->srqn), NIC_OK);
-	for (i = 0; i < sizeof(opcodes); i++) {
+	for (u32 i = 0; i < sizeof(opcodes); i++) {
 		set_connection();
 		refuse(0, opcodes[i]);
 		set_connection();
@@ -314,7 +306,6 @@ static void wrong_peers(void **state)
 	struct qp *rc = make_qp(&w.p[1], NIC_QPT_RC, cq, cq), *ini;
 	struct vnet_send_wqe wqe;
 
-	(void)state;
 	set_stage();
 	post_srq_recv(s.srq[0], 1, &to, 1);
 	wqe = to_srq(VNET_WR_SEND, 1, s.srq[0]->srqn);
@@ -353,13 +344,10 @@ struct step {
 
 static void try_path(struct nic_qp_params params, struct cq *cq, const struct step *good)
 {
-	u32 i, bit;
-
-	for (i = 0; i < 3; i++) {
-		for (bit = M_ACCESS; bit <= M_DEST_QPN; bit <<= 1) {
+	for (u32 i = 0; i < 3; i++) {
+		for (u32 bit = M_ACCESS; bit <= M_DEST_QPN; bit <<= 1) {
 			struct nic_qp_attr attr = good_attr(1);
 			struct qp *qp;
-			u32 j;
 
 			if (!(good[i].mask & bit))
 				continue;
@@ -367,7 +355,7 @@ static void try_path(struct nic_qp_params params, struct cq *cq, const struct st
 			params.sq_ring =
 				ring_make(params.sq_entries, params.sq_stride_shift).offset;
 			qp = make_end(&w.p[0], params, cq);
-			for (j = 0; j < i; j++)
+			for (u32 j = 0; j < i; j++)
 				assert_int_equal(modify(qp, &attr, M_STATE | good[j].mask,
 							good[j].to),
 						 NIC_OK);
@@ -398,7 +386,6 @@ static void transitions(void **state)
 	};
 	struct cq *cq = make_cq(&w.p[0], 64, 0);
 
-	(void)state;
 	try_path(initiator_params(&w.p[0], cq), cq, ini);
 	try_path(target_params(DOMAIN), NULL, tgt);
 }
@@ -411,7 +398,6 @@ static void target_outlives_its_maker(void **state)
 	struct sge data = sge(&w.p[0], 0, 64), to = sge(&w.p[2], 0, 64);
 	struct vnet_send_wqe wqe;
 
-	(void)state;
 	set_stage();
 	nic_recover(&w.agent, w.p[1].nic.self, w.p[1].nic.space);
 	wqe = to_srq(VNET_WR_SEND, 1, s.srq[1]->srqn);

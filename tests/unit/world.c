@@ -48,9 +48,6 @@ static void make_process(u32 i)
 
 int world_setup(void **state)
 {
-	u32 i;
-
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	memset(&tp, 0, sizeof(tp));
 	nblocks = 0;
@@ -83,7 +80,7 @@ int world_setup(void **state)
 	w.agent.hdr->ngids = 2;
 	memcpy(w.agent.hdr->gid, own_gid, sizeof(own_gid));
 	w.agent.hdr->port_up = 1;
-	for (i = 0; i < PROCESSES; i++)
+	for (u32 i = 0; i < PROCESSES; i++)
 		make_process(i);
 	return 0;
 }
@@ -97,19 +94,18 @@ static void assert_lock_free(nic_lock_t lock, u32 but, const char *what, u32 ind
 void assert_locks_free(u32 but)
 {
 	const struct nic *nic = &w.agent;
-	u32 i;
 
-	for (i = 0; i < nic->max_qp; i++) {
+	for (u32 i = 0; i < nic->max_qp; i++) {
 		assert_lock_free(nic->qp[i].sq_lock, but, "send queue", i);
 		assert_lock_free(nic->qp[i].rq.lock, but, "receive queue", i);
 	}
-	for (i = 0; i < nic->max_cq; i++)
+	for (u32 i = 0; i < nic->max_cq; i++)
 		assert_lock_free(nic->cq[i].lock, but, "CQ", i);
-	for (i = 0; i < nic->max_srq; i++)
+	for (u32 i = 0; i < nic->max_srq; i++)
 		assert_lock_free(nic->srq[i].rq.lock, but, "SRQ", i);
-	for (i = 0; i < nic->max_channel; i++)
+	for (u32 i = 0; i < nic->max_channel; i++)
 		assert_lock_free(nic->channel[i].lock, but, "channel", i);
-	for (i = 0; i < NIC_ATOMIC_LOCKS; i++)
+	for (u32 i = 0; i < NIC_ATOMIC_LOCKS; i++)
 		assert_lock_free(nic->hdr->atomic_lock[i], but, "atomic word", i);
 }
 
@@ -126,7 +122,6 @@ void world_release(u32 mark)
 
 int world_teardown(void **state)
 {
-	(void)state;
 	assert_locks_free(0);
 	assert_false(tp.violated);
 	world_release(0);
@@ -152,17 +147,13 @@ static u8 pattern(u64 i, u32 seed)
 
 void fill(const struct process *p, u64 offset, u64 length, u32 seed)
 {
-	u64 i;
-
-	for (i = 0; i < length; i++)
+	for (u64 i = 0; i < length; i++)
 		mem(p, offset)[i] = pattern(i, seed);
 }
 
 bool filled(const struct process *p, u64 offset, u64 length, u32 seed)
 {
-	u64 i;
-
-	for (i = 0; i < length; i++) {
+	for (u64 i = 0; i < length; i++) {
 		if (mem(p, offset)[i] != pattern(i, seed))
 			return false;
 	}
@@ -171,9 +162,7 @@ bool filled(const struct process *p, u64 offset, u64 length, u32 seed)
 
 bool untouched(const struct process *p, u64 offset, u64 length)
 {
-	u64 i;
-
-	for (i = 0; i < length; i++) {
+	for (u64 i = 0; i < length; i++) {
 		if (mem(p, offset)[i])
 			return false;
 	}
@@ -463,9 +452,7 @@ static u8 *slot(const struct ring *ring, u32 index)
 
 static void write_sges(u8 *to, const struct sge *sg, u32 n)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		struct vnet_sge one = { sg[i].addr, sg[i].length, sg[i].lkey };
 
 		memcpy(to + i * sizeof(one), &one, sizeof(one));

@@ -68,7 +68,6 @@ int user_read(struct client *client, void *dst, u64 addr, size_t length)
 {
 	const u8 *from = find_lent(addr, length);
 
-	(void)client;
 	if (!lent)
 		return read_self(dst, addr, length);
 	if (!from)
@@ -81,7 +80,6 @@ int user_write(struct client *client, u64 addr, const void *src, size_t length)
 {
 	u8 *to = find_lent(addr, length);
 
-	(void)client;
 	if (!lent)
 		return write_self(addr, src, length);
 	if (!to)
@@ -96,7 +94,6 @@ int user_bring(struct client *client, u64 addr, u64 length)
 	u64 end = addr + length;
 	u8 byte;
 
-	(void)client;
 	for (; !lent && addr < end; addr = (addr | 4095) + 1)
 		if (read_self(&byte, addr, 1))
 			return -EFAULT;
@@ -117,14 +114,11 @@ void client_put(struct client *client)
 
 void discover_peers(struct device *device)
 {
-	(void)device;
 }
 
 /* The user-mode platform caches descriptors of channels; the platform of these tests has none. */
 void host_drop_channel(struct host *host, u32 channel)
 {
-	(void)host;
-	(void)channel;
 }
 
 static struct file *file_make(enum vnet_file_kind kind, void *priv)
@@ -150,8 +144,6 @@ struct file *file_create(struct daemon *daemon, struct device *device, enum vnet
 	struct file *file;
 	int fds[2];
 
-	(void)daemon;
-	(void)device;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return NULL;
 	file = file_make(kind, priv);
@@ -250,7 +242,6 @@ enum call_outcome kernel_close(struct file *file)
 
 int kernel_start(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.client.pid = getpid();
 	kernel.client.space = 0x10001;
@@ -300,7 +291,6 @@ int kernel_stop(void **state)
 {
 	struct device *device = &kernel.device;
 
-	(void)state;
 	if (kernel.file)
 		assert_int_equal(kernel_close(kernel.file), CALL_DONE);
 	while (kernel.files)
@@ -320,12 +310,10 @@ int kernel_stop(void **state)
 
 static int answer(const struct call *call, enum call_outcome outcome)
 {
-	u32 i;
-
 	kernel.result = call->result;
-	for (i = 0; i < VNET_RESULT_FDS; i++)
+	for (u32 i = 0; i < VNET_RESULT_FDS; i++)
 		kernel.fd[i] = i < call->result.nfds ? call->fd[i] : -1;
-	for (i = 0; i < call->result.nfds; i++)
+	for (u32 i = 0; i < call->result.nfds; i++)
 		kernel.made_fd[kernel.made++] = call->fd[i];
 	memcpy(kernel.record, call->record, sizeof(kernel.record));
 	if (outcome == CALL_PARK)
@@ -394,9 +382,8 @@ int plain_command(u32 command, const struct parts *parts)
 	struct ib_uverbs_cmd_hdr hdr = { .command = command };
 	u64 response = (uintptr_t)parts->out;
 	u8 bytes[1024];
-	u32 length;
+	u32 length = sizeof(hdr);
 
-	length = sizeof(hdr);
 	length = append(bytes, length, parts->in, parts->in_length);
 	if (parts->out)
 		append(bytes, sizeof(hdr), &response, sizeof(response));
@@ -420,9 +407,8 @@ int extended_command(u32 command, const struct parts *parts)
 		.provider_out_words = (u16)(parts->driver_out_length / 8),
 	};
 	u8 bytes[1024];
-	u32 length;
+	u32 length = append(bytes, 0, &hdr, sizeof(hdr));
 
-	length = append(bytes, 0, &hdr, sizeof(hdr));
 	length = append(bytes, length, &ex, sizeof(ex));
 	length = append(bytes, length, parts->in, parts->in_length);
 	length = append(bytes, length, parts->driver_in, parts->driver_in_length);
@@ -487,9 +473,7 @@ int ioctl_run(struct ioctl_call *call)
 
 struct ib_uverbs_attr *ioctl_attr(struct ioctl_call *call, u16 id)
 {
-	u16 i;
-
-	for (i = 0; i < call->hdr.num_attrs; i++)
+	for (u16 i = 0; i < call->hdr.num_attrs; i++)
 		if (call->attr[i].attr_id == id)
 			return &call->attr[i];
 	fail_msg("the ioctl has no attribute %u", id);

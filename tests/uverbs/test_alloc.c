@@ -12,12 +12,10 @@
 static void numbers(void **state)
 {
 	struct uv_numbers n;
-	u32 i;
 	int owner;
 
-	(void)state;
 	assert_int_equal(uv_numbers_init(&n, 2, 5), 0);
-	for (i = 2; i < 5; i++) {
+	for (u32 i = 2; i < 5; i++) {
 		assert_int_equal(uv_number_get(&n, &owner), i);
 		assert_ptr_equal(uv_number_owner(&n, i), &owner);
 	}
@@ -59,17 +57,17 @@ static u32 difference(const u32 *number, u32 i)
 static void check_unpredictable(new_fn *make, end_fn *end, u32 shift)
 {
 	struct device *device = &kernel.device;
-	u32 number[MANY], i, same = 0, equal = 0;
+	u32 number[MANY], same = 0, equal = 0;
 	int owner;
 
-	for (i = 0; i < MANY; i++)
+	for (u32 i = 0; i < MANY; i++)
 		assert_int_equal(make(device, &owner, &number[i]), 0);
-	for (i = 2; i < MANY; i++) {
+	for (u32 i = 2; i < MANY; i++) {
 		same += difference(number, i) == difference(number, i - 1);
 		equal += number[i] >> shift == number[i - 1] >> shift;
 	}
 	assert_true(same <= 1 && equal <= 1);
-	for (i = 0; i < MANY; i++)
+	for (u32 i = 0; i < MANY; i++)
 		end(device, number[i]);
 }
 
@@ -77,12 +75,12 @@ static void check_unpredictable(new_fn *make, end_fn *end, u32 shift)
 static void check_not_at_once(new_fn *make, end_fn *end)
 {
 	struct device *device = &kernel.device;
-	u32 first, next, i;
+	u32 first, next;
 	int owner;
 
 	assert_int_equal(make(device, &owner, &first), 0);
 	end(device, first);
-	for (i = 0; i < 1000; i++) {
+	for (u32 i = 0; i < 1000; i++) {
 		assert_int_equal(make(device, &owner, &next), 0);
 		assert_int_not_equal(next, first);
 		end(device, next);
@@ -94,7 +92,6 @@ static void unpredictable(void **state)
 	u32 qp = uv_ceil_log2(kernel.device.nic.max_qp);
 	u32 mr = uv_ceil_log2(kernel.device.nic.max_mr) + NIC_KEY_TAG_BITS;
 
-	(void)state;
 	check_unpredictable(uv_qpn_new, uv_qpn_end, qp);
 	check_unpredictable(uv_key_new, key_end, mr);
 	check_not_at_once(uv_qpn_new, uv_qpn_end);
@@ -108,7 +105,6 @@ static void no_randomness(void **state)
 	u32 number;
 	int owner;
 
-	(void)state;
 	tp.no_random = true;
 	assert_int_equal(uv_qpn_new(device, &owner, &number), -EAGAIN);
 	assert_int_equal(uv_srqn_new(device, &owner, &number), -EAGAIN);
@@ -120,7 +116,6 @@ static void no_randomness(void **state)
 
 static void log2s(void **state)
 {
-	(void)state;
 	assert_int_equal(uv_ceil_log2(0), 0);
 	assert_int_equal(uv_ceil_log2(1), 0);
 	assert_int_equal(uv_ceil_log2(2), 1);
@@ -139,11 +134,10 @@ static bool is_close(u32 granted, u32 asked)
 /* A WQE slot has room for the granted SGEs and inline data. */
 static void slots(void **state)
 {
-	u32 sges, data, shift;
+	u32 shift;
 
-	(void)state;
-	for (sges = 0; sges <= VNET_MAX_SGE; sges++) {
-		for (data = 0; data <= VNET_MAX_INLINE; data++) {
+	for (u32 sges = 0; sges <= VNET_MAX_SGE; sges++) {
+		for (u32 data = 0; data <= VNET_MAX_INLINE; data++) {
 			shift = uv_send_stride_shift(sges, data);
 			assert_true(is_close(uv_send_sges(sges, shift), sges));
 			assert_true(uv_send_inline(sges, data, shift) >= data);
@@ -173,10 +167,9 @@ static void memory_returns_zeroed(void **state)
 {
 	struct device *device = &kernel.device;
 	struct uv_block *block = uv_heap_get(device, 1 << 20);
-	u64 used, i;
+	u64 used;
 	u8 *bytes;
 
-	(void)state;
 	assert_non_null(block);
 	bytes = (u8 *)device->memory + block->offset;
 	memset(bytes, 0xaa, block->size);
@@ -184,7 +177,7 @@ static void memory_returns_zeroed(void **state)
 	uv_heap_put(device, block);
 	assert_true(blocks_in_file() <= used - (1 << 20) / 512);
 	block = uv_heap_get(device, 1 << 20);
-	for (i = 0; i < block->size; i++)
+	for (u64 i = 0; i < block->size; i++)
 		assert_int_equal(((u8 *)device->memory + block->offset)[i], 0);
 	uv_heap_put(device, block);
 }
@@ -210,11 +203,9 @@ static void heap_shuffled(void **state)
 {
 	struct device *device = &kernel.device;
 	struct uv_block *held[64] = { NULL };
-	u32 i;
 
-	(void)state;
 	srand(1);
-	for (i = 0; i < 20000; i++) {
+	for (u32 i = 0; i < 20000; i++) {
 		u32 k = (u32)rand() % 64;
 
 		if (held[k]) {
@@ -230,7 +221,7 @@ static void heap_shuffled(void **state)
 		if (i % 100 == 0)
 			check_heap(device);
 	}
-	for (i = 0; i < 64; i++)
+	for (u32 i = 0; i < 64; i++)
 		if (held[i])
 			uv_heap_put(device, held[i]);
 	check_heap(device);

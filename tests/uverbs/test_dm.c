@@ -61,7 +61,6 @@ static void sizes(void **state)
 {
 	s64 first, second;
 
-	(void)state;
 	assert_int_equal(alloc_dm(0, 0), -EINVAL);
 	assert_int_equal(alloc_dm(UV_MAX_DM_SIZE + 1, 0), -EINVAL);
 	assert_int_equal(alloc_dm(~0ull, 0), -EINVAL);
@@ -89,7 +88,6 @@ static void is_cleared(void **state)
 {
 	s64 dm = alloc_dm(4096, 0);
 
-	(void)state;
 	memset((u8 *)kernel.device.memory + place.mmap_offset, 1, 4096);
 	assert_int_equal(free_dm(dm), 0);
 	alloc_dm(4096, 0);
@@ -102,7 +100,6 @@ static void query(void **state)
 	struct ioctl_call call;
 	s64 dm = alloc_dm(5000, 0);
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_DM, VNET_METHOD_DM_QUERY);
 	ioctl_object(&call, VNET_ATTR_QUERY_DM_HANDLE, dm);
 	ioctl_out(&call, VNET_ATTR_QUERY_DM_RESP, &same, sizeof(same));
@@ -120,7 +117,6 @@ static void regions(void **state)
 	const struct nic_mr *entry;
 	u32 pd = make_pd();
 
-	(void)state;
 	mr = reg(pd, dm, 8, 500, LOCAL | IBV_ACCESS_REMOTE_ATOMIC);
 	assert_true(mr >= 0);
 	entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, last_key)];
@@ -144,7 +140,6 @@ static void wrong_regions(void **state)
 	struct ib_uverbs_rereg_mr_resp resp;
 	u32 pd = make_pd();
 
-	(void)state;
 	assert_int_equal(reg(pd, dm, 0, 1001, LOCAL), -EINVAL);
 	assert_int_equal(reg(pd, dm, 1, 1000, LOCAL), -EINVAL);
 	assert_int_equal(reg(pd, dm, 1001, 0, LOCAL), -EINVAL);

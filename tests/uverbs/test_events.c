@@ -37,7 +37,6 @@ static void channel_files(void **state)
 	struct file *file = kernel_file(file_id);
 	u32 cq;
 
-	(void)state;
 	assert_non_null(file);
 	assert_ptr_equal(uverbs_channel_file(device, number, generation), file);
 	assert_null(uverbs_channel_file(device, number, generation + 1));
@@ -81,7 +80,6 @@ static void foreign_channel(void **state)
 	struct vnet_alloc_ucontext_req driver = { .hw_version = VNET_HW_VERSION };
 	struct ioctl_call call;
 
-	(void)state;
 	kernel.file = kernel_open();
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
 	ioctl_in(&call, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
@@ -94,15 +92,14 @@ static void foreign_channel(void **state)
 static void stuck_channel(void **state)
 {
 	struct nic *nic = &kernel.device.nic;
-	u32 number, i;
+	u32 number;
 
-	(void)state;
 	make_channel();
 	number = kernel.result.fd[0].number;
 	nic->channel[number].lock = STRANGER;
 	assert_int_equal(kernel_close(kernel_file(kernel.result.fd[0].file_id)), CALL_DONE);
 	/* The channel's index is not reused while the NIC still uses the channel. */
-	for (i = 1; i < nic->max_channel; i++) {
+	for (u32 i = 1; i < nic->max_channel; i++) {
 		make_channel();
 		assert_int_not_equal(kernel.result.fd[0].number, number);
 	}
@@ -130,7 +127,6 @@ static void completion_events(void **state)
 	u32 cq = make_cq(4, make_channel());
 	struct nic_cq *entry = &kernel.device.nic.cq[cq_of(cq)->cqn - 1];
 
-	(void)state;
 	assert_int_equal(entry->user_handle, 0xc0ffee);
 	assert_int_equal(entry->channel, cq_of(cq)->channel->index);
 	/* The process has read two events. */
@@ -192,7 +188,6 @@ static void async_events(void **state)
 	struct ib_uverbs_async_event_desc event;
 	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), count;
 
-	(void)state;
 	assert_false(readable(events.fd));
 	assert_int_equal(sys_read_async(events.file, &event), -EAGAIN);
 	raise_qp(qp, IBV_EVENT_QP_FATAL);
@@ -223,7 +218,6 @@ static void unsent_answer(void **state)
 	struct ib_uverbs_async_event_desc event;
 	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), count;
 
-	(void)state;
 	raise_qp(qp, IBV_EVENT_QP_FATAL);
 	drain(events.fd);
 	kernel.answers_lost = true;
@@ -250,7 +244,6 @@ static void others_keep_theirs(void **state)
 	u32 first = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1);
 	u32 second = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1);
 
-	(void)state;
 	raise_qp(first, IBV_EVENT_COMM_EST);
 	raise_qp(second, IBV_EVENT_QP_FATAL);
 	raise_qp(first, IBV_EVENT_QP_FATAL);
@@ -274,7 +267,6 @@ static void chosen_file(void **state)
 	struct ioctl_call call;
 	u32 cqe = 0;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	ioctl_object(&call, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
 	ioctl_u32(&call, UVERBS_ATTR_CREATE_CQ_CQE, 4);
@@ -312,7 +304,6 @@ static void closed_file(void **state)
 	struct event_file events = alloc_events();
 	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), count;
 
-	(void)state;
 	raise_qp(qp, IBV_EVENT_COMM_EST);
 	assert_int_equal(kernel_close(events.file), CALL_DONE);
 	raise_qp(qp, IBV_EVENT_QP_FATAL);
@@ -325,10 +316,9 @@ static void flood(void **state)
 {
 	struct event_file events = alloc_events();
 	struct ib_uverbs_async_event_desc event;
-	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), i, got;
+	u32 qp = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(4, -1), -1), got;
 
-	(void)state;
-	for (i = 0; i < 1000; i++)
+	for (u32 i = 0; i < 1000; i++)
 		raise_qp(qp, IBV_EVENT_COMM_EST);
 	for (got = 0; !sys_read_async(events.file, &event); got++)
 		;
@@ -340,7 +330,6 @@ static void device_events(void **state)
 	struct event_file events = alloc_events();
 	struct ib_uverbs_async_event_desc event;
 
-	(void)state;
 	uverbs_device_event(&kernel.device, IBV_EVENT_DEVICE_FATAL, 1);
 	assert_true(readable(events.fd));
 	assert_int_equal(sys_read_async(events.file, &event), 0);
@@ -355,10 +344,8 @@ static void stray_events(void **state)
 	struct nic *nic = &kernel.device.nic;
 	struct event_file events = alloc_events();
 	struct ib_uverbs_async_event_desc event;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < nic->max_qp; i++) {
+	for (u32 i = 0; i < nic->max_qp; i++) {
 		nic->qp[i].qpn = 0x100000 + i;
 		nic->qp[i].async_pending = ~0u;
 	}
@@ -370,7 +357,7 @@ static void stray_events(void **state)
 	nic->hdr->async_any = 1;
 	uverbs_collect_async(&kernel.device);
 	assert_int_equal(sys_read_async(events.file, &event), -EAGAIN);
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		nic->qp[i].qpn = 0;
 	nic->cq[5].num = 0;
 }

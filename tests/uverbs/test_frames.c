@@ -81,7 +81,6 @@ static void work_queues(void **state)
 {
 	struct ib_uverbs_ex_create_wq cmd;
 
-	(void)state;
 	set_stage();
 #define REFUSED(field, value, error)                                                               \
 	do {                                                                                       \
@@ -108,7 +107,6 @@ static void work_queue_states(void **state)
 {
 	u32 wq;
 
-	(void)state;
 	set_stage();
 	wq = make_wq();
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, stage.pd), -EBUSY);
@@ -137,7 +135,6 @@ static void work_queues_exhausted(void **state)
 {
 	int handle;
 
-	(void)state;
 	set_stage();
 	while ((handle = create_wq(&stage.wq)) >= 0)
 		;
@@ -183,7 +180,6 @@ static void tables(void **state)
 	struct table_command cmd;
 	u32 wq, table;
 
-	(void)state;
 	set_stage();
 	wq = make_wq();
 	cmd = (struct table_command){ .head.log_ind_tbl_size = TABLE_LOG, .handle = { wq, 99 } };
@@ -254,7 +250,6 @@ static void spreading(void **state)
 	u32 wq, table;
 	int qp;
 
-	(void)state;
 	set_stage();
 	wq = make_wq();
 	table = make_table(wq);
@@ -357,7 +352,6 @@ static void tagged_flows(void **state)
 	struct flow_command cmd;
 	int flow;
 
-	(void)state;
 	set_stage();
 	cmd = good_flow(make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1));
 	cmd.head.flow_attr.size = sizeof(tag);
@@ -389,7 +383,6 @@ static void flows(void **state)
 	u32 qp, ud;
 	int flow;
 
-	(void)state;
 	set_stage();
 	qp = make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1);
 	ud = make_qp(IB_UVERBS_QPT_UD, stage.pd, stage.cq, -1);
@@ -488,7 +481,6 @@ static void counters(void **state)
 	s64 handle, other;
 	int flow;
 
-	(void)state;
 	set_stage();
 	cmd = good_flow(make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1));
 	cmd.head.flow_attr.size = sizeof(cmd.spec[0].count);
@@ -553,7 +545,6 @@ static void rights(void **state)
 	struct flow_command flow;
 	u32 qp, ud;
 
-	(void)state;
 	set_stage();
 	ud = make_qp(IB_UVERBS_QPT_UD, stage.pd, stage.cq, -1);
 	qp = make_qp(IB_UVERBS_QPT_RAW_PACKET, stage.pd, stage.cq, -1);
@@ -582,7 +573,6 @@ static void moderation(void **state)
 {
 	struct ib_uverbs_ex_modify_cq cmd = { .attr_mask = 1, .attr = { 10, 100 } };
 
-	(void)state;
 	set_stage();
 	cmd.cq_handle = stage.cq;
 	assert_int_equal(EX_IN(MODIFY_CQ, &cmd), 0);

@@ -10,7 +10,6 @@ static void header(void **state)
 {
 	struct ioctl_call call;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	ioctl_object(&call, DESTROY_HANDLE, 0);
 	assert_int_equal(sys_ioctl(kernel.file, &call, sizeof(call.hdr) - 1), -EINVAL);
@@ -41,7 +40,6 @@ static void longest(void **state)
 			    .method_id = UVERBS_METHOD_PD_DESTROY,
 			    .num_attrs = 255 } };
 
-	(void)state;
 	static_assert(sizeof(call) > 4096, "longer");
 	/* All attributes but one are unknown, and not mandatory. */
 	for (u32 i = 1; i < 255; i++)
@@ -73,10 +71,8 @@ static void unknown_methods(void **state)
 		{ 0xffff, 0xffff },
 	};
 	struct ioctl_call call;
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < UV_ARRAY_SIZE(absent); i++) {
+	for (size_t i = 0; i < UV_ARRAY_SIZE(absent); i++) {
 		ioctl_begin(&call, absent[i][0], absent[i][1]);
 		assert_int_equal(ioctl_run(&call), -EPROTONOSUPPORT);
 	}
@@ -87,7 +83,6 @@ static void attributes(void **state)
 	struct ioctl_call call;
 	u32 pd = make_pd();
 
-	(void)state;
 	/* A mandatory attribute is missing. */
 	ioctl_begin(&call, UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY);
 	assert_int_equal(ioctl_run(&call), -EINVAL);
@@ -126,7 +121,6 @@ static void lengths(void **state)
 	struct ioctl_call call;
 	struct ib_uverbs_attr *in, *out;
 
-	(void)state;
 	memset(resp, 0xff, sizeof(resp));
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT);
 	ioctl_const(&call, UVERBS_ATTR_QUERY_PORT_PORT_NUM, 1);
@@ -193,7 +187,6 @@ static void zero_tail(void **state)
 	struct qp_call qp;
 	struct ib_uverbs_attr *cap;
 
-	(void)state;
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	cap = ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_CAP);
 	cap->len = sizeof(qp.in);
@@ -217,7 +210,6 @@ static void flags(void **state)
 	struct qp_call qp;
 	struct ib_uverbs_attr *attr;
 
-	(void)state;
 	qp_begin(&qp, IB_UVERBS_QPT_UD);
 	ioctl_u32(&qp.call, UVERBS_ATTR_CREATE_QP_FLAGS, 1);
 	attr = ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_FLAGS);
@@ -244,7 +236,6 @@ static void absent_objects(void **state)
 {
 	struct qp_call qp;
 
-	(void)state;
 	/* Attributes that name objects of other QP types are refused. */
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_object(&qp.call, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, 0);
@@ -264,10 +255,8 @@ static void fault_in_answer(void **state)
 {
 	struct device_alloc *alloc = kernel.device.alloc;
 	struct qp_call qp;
-	u32 free;
+	u32 free = alloc->qp.pool.free;
 
-	(void)state;
-	free = alloc->qp.pool.free;
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_attr(&qp.call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM)->data = 8;
 	assert_int_equal(ioctl_run(&qp.call), -EFAULT);
@@ -284,7 +273,6 @@ static void driver_part(void **state)
 	struct qp_call qp;
 	struct uv_qp *made;
 
-	(void)state;
 	qp_begin(&qp, IB_UVERBS_QPT_RC);
 	ioctl_out(&qp.call, UVERBS_ATTR_UHW_OUT, &driver, sizeof(driver));
 	assert_int_equal(ioctl_run(&qp.call), 0);
@@ -305,7 +293,6 @@ static void unsupported_methods(void **state)
 	struct ioctl_call call;
 	u64 zero = 0;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
 	ioctl_object(&call, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0);
 	ioctl_object(&call, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, make_pd());
@@ -321,11 +308,10 @@ static void unsupported_methods(void **state)
 
 static void info_handles(void **state)
 {
-	u32 list[8], total = 99, pd[3], i;
+	u32 list[8], total = 99, pd[3];
 	struct ioctl_call call;
 
-	(void)state;
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		pd[i] = make_pd();
 	make_cq(1, -1);
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES);
@@ -353,7 +339,6 @@ static void contexts(void **state)
 	u32 vectors = 0;
 	u64 support = 0;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT);
@@ -377,7 +362,6 @@ static void gids(void **state)
 	struct ioctl_call call;
 	u64 count = 0;
 
-	(void)state;
 	memset(table, 0xff, sizeof(table));
 	ioctl_begin(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE);
 	ioctl_const(&call, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, sizeof(table[0]));

@@ -25,7 +25,6 @@ static void port(void **state)
 	struct ib_uverbs_query_port cmd = { .port_num = 1 };
 	struct ib_uverbs_query_port_resp resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(QUERY_PORT, &cmd, &resp), 0);
 	assert_int_equal(resp.link_layer, IBV_LINK_LAYER_ETHERNET);
 	assert_int_equal(resp.lid, 0);
@@ -61,7 +60,6 @@ static void addresses(void **state)
 {
 	struct ib_uverbs_ah_attr attr = { .port_num = 1, .is_global = 1, .dlid = LID };
 
-	(void)state;
 	assert_int_equal(try_lid(LID), -EINVAL);
 	attr.grh.sgid_index = 1;
 	assert_int_equal(try_ah(&attr), 0);
@@ -87,7 +85,6 @@ static void groups(void **state)
 	struct ib_uverbs_attach_mcast cmd = { .gid = { 0xff, 0x12 } };
 	u32 pd = make_pd();
 
-	(void)state;
 	become_infiniband();
 	attr.grh.dgid[0] = 0xfe;
 	assert_int_equal(try_ah(&attr), -EINVAL);
@@ -146,7 +143,6 @@ static void connections(void **state)
 	struct ib_uverbs_query_qp_resp resp;
 	u32 qp = make_qp(IB_UVERBS_QPT_UC, make_pd(), make_cq(16, -1), -1);
 
-	(void)state;
 	assert_int_equal(join_up(qp, false, 0, LID), -EINVAL);
 	become_infiniband();
 	assert_int_equal(join_up(qp, false, 0, 0), -EINVAL);

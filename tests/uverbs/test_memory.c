@@ -52,7 +52,6 @@ static int reg_at(void *at, u64 length, u32 access)
 
 static void rights(void **state)
 {
-	(void)state;
 	assert_int_equal(reg_at(area, 64, LOCAL), 0);
 	assert_int_equal(reg_at(area, 64, 0), 0);
 	assert_int_equal(reg_at(area, 64, IBV_ACCESS_REMOTE_READ), 0);
@@ -76,7 +75,6 @@ static void placement_rights(void **state)
 {
 	const struct nic_mr *entry;
 
-	(void)state;
 	assert_int_equal(reg_at(area, 64, LOCAL | NIC_ACCESS_FLUSH_GLOBAL), 0);
 	entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, made.rkey)];
 	assert_int_equal(entry->access, LOCAL | NIC_ACCESS_FLUSH_GLOBAL);
@@ -91,7 +89,6 @@ static void ranges(void **state)
 {
 	u64 at = (uintptr_t)area;
 
-	(void)state;
 	assert_int_equal(reg(at, 0, at, LOCAL), -EINVAL);
 	assert_int_equal(reg(at, ~0ull, at, LOCAL), -EINVAL);
 	assert_int_equal(reg(at, UV_MAX_MR_SIZE + 1, at, LOCAL), -EINVAL);
@@ -104,7 +101,6 @@ static void ranges(void **state)
 
 static void memory_is_there(void **state)
 {
-	(void)state;
 	assert_int_equal(reg_at(area, PAGE, LOCAL), 0);
 	assert_int_equal(reg_at(area, PAGE + 1, LOCAL), -EFAULT);
 	assert_int_equal(reg_at(area, 2 * PAGE, 0), 0);
@@ -126,7 +122,6 @@ static void large_region(void **state)
 	u8 *large = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	(void)state;
 	assert_true(large != MAP_FAILED);
 	assert_int_equal(reg_at(large, size, LOCAL), 0);
 	assert_int_equal(mincore(large + size / 2, PAGE, &in_core), 0);
@@ -139,7 +134,6 @@ static void map_is_secret(void **state)
 {
 	int maps = kernel.client.maps_fd;
 
-	(void)state;
 	kernel.client.maps_fd = -1;
 	assert_int_equal(reg_at(area, 2 * PAGE, LOCAL), 0);
 	assert_int_equal(reg_at(area + 3 * PAGE, 1, 0), -EFAULT);
@@ -152,18 +146,16 @@ static void stack_grows(void **state)
 {
 	u8 buffer[1u << 20];
 
-	(void)state;
 	assert_int_equal(reg_at(buffer, sizeof(buffer), LOCAL), 0);
 }
 
 static void keys(void **state)
 {
-	u32 pd = make_pd(), first, second, handle, i;
+	u32 pd = make_pd(), first, second, handle;
 
-	(void)state;
 	handle = make_mr(pd, area, 64, LOCAL, &first);
 	assert_int_not_equal(nic_key_index(&kernel.device.nic, first), 0);
-	for (i = 0; i < kernel.device.nic.max_mr; i++) {
+	for (u32 i = 0; i < kernel.device.nic.max_mr; i++) {
 		assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, handle), 0);
 		handle = make_mr(pd, area, 64, LOCAL, &second);
 		assert_int_not_equal(first, second);
@@ -172,7 +164,6 @@ static void keys(void **state)
 
 static void zero_based(void **state)
 {
-	(void)state;
 	assert_int_equal(reg_at(area + 16, 64, LOCAL | IBV_ACCESS_ZERO_BASED), 0);
 	assert_int_equal(mr_of(made.mr_handle)->params.iova, 0);
 	assert_int_equal(mr_of(made.mr_handle)->params.addr, (uintptr_t)area + 16);
@@ -184,7 +175,6 @@ static void query(void **state)
 	u64 length = 0, iova = 0;
 	struct ioctl_call call;
 
-	(void)state;
 	assert_int_equal(reg((uintptr_t)area, 100, 0x7000, LOCAL), 0);
 	ioctl_begin(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR);
 	ioctl_object(&call, UVERBS_ATTR_QUERY_MR_HANDLE, made.mr_handle);
@@ -224,7 +214,6 @@ static void reregister(void **state)
 	u32 handle = make_mr(pd, area, 64, LOCAL, &key);
 	const struct nic_mr *entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, key)];
 
-	(void)state;
 	assert_int_equal(rereg(handle, 0, NULL, 0, 0, 0), -EINVAL);
 	assert_int_equal(rereg(handle, 8, NULL, 0, 0, 0), -EOPNOTSUPP);
 	assert_int_equal(rereg(99, 4, NULL, 0, 0, LOCAL), -ENOENT);
@@ -257,7 +246,6 @@ static void reregister_protected(void **state)
 	u32 pd = make_pd(), key, handle = make_mr(pd, area, 64, LOCAL, &key);
 	struct nic_mr *entry = &kernel.device.nic.mr[nic_key_index(&kernel.device.nic, key)];
 
-	(void)state;
 	entry->flags |= NIC_MR_CHECK_PAGES;
 	assert_int_equal(rereg(handle, 2, NULL, 0, make_pd(), 0), 0);
 	assert_int_equal(entry->flags, NIC_MR_CHECK_PAGES);
@@ -275,7 +263,6 @@ static void windows(void **state)
 	struct ib_uverbs_alloc_mw_resp resp;
 	u32 region;
 
-	(void)state;
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
 	cmd.mw_type = IBV_MW_TYPE_2;
 	assert_int_equal(PLAIN(ALLOC_MW, &cmd, &resp), 0);
@@ -303,7 +290,6 @@ static void region_in_use(void **state)
 	u32 handle = make_mr(pd, area, 64, LOCAL | IBV_ACCESS_MW_BIND, &key);
 	struct nic *nic = &kernel.device.nic;
 
-	(void)state;
 	make_mw(pd, IBV_MW_TYPE_1, &window);
 	nic->mr[nic_key_index(nic, key)].windows = 1;
 	nic->mr[nic_key_index(nic, window)].parent = key;
@@ -322,7 +308,6 @@ static void on_demand(void **state)
 {
 	u64 at = (uintptr_t)area;
 
-	(void)state;
 	assert_int_equal(reg_at(area, 3 * PAGE, ON_DEMAND), 0);
 	assert_int_equal(kernel.device.nic.mr[nic_key_index(&kernel.device.nic, made.lkey)].flags,
 			 NIC_MR_ON_DEMAND);
@@ -337,7 +322,6 @@ static void on_demand(void **state)
 
 static void implicit(void **state)
 {
-	(void)state;
 	assert_int_equal(reg(0, ~0ull, 0, ON_DEMAND), 0);
 	assert_int_equal(mr_of(made.mr_handle)->params.length, ~0ull);
 	assert_int_equal(reg(0, ~0ull, PAGE, ON_DEMAND), -EINVAL);
@@ -387,7 +371,6 @@ static void advice_is_taken(void **state)
 {
 	u32 pd = make_pd(), key;
 
-	(void)state;
 	make_mr(pd, area, 3 * PAGE, ON_DEMAND, &key);
 	assert_false(is_present(area));
 	assert_int_equal(advise_one(pd, NO_FAULT, FLUSH, area, PAGE, key), 0);
@@ -404,7 +387,6 @@ static void advice_is_wrong(void **state)
 	u32 pd = make_pd(), other = make_pd(), key, reads, pinned, window;
 	struct ib_uverbs_sge sge[2];
 
-	(void)state;
 	make_mr(pd, area, 3 * PAGE, ON_DEMAND, &key);
 	make_mr(pd, area, 3 * PAGE, IBV_ACCESS_ON_DEMAND, &reads);
 	make_mr(pd, area, PAGE, LOCAL, &pinned);

@@ -10,10 +10,9 @@
 
 static void handles(void **state)
 {
-	u32 pd[3], i;
+	u32 pd[3];
 
-	(void)state;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		pd[i] = make_pd();
 		assert_int_equal(pd[i], i);
 	}
@@ -39,14 +38,11 @@ static void handles(void **state)
 
 static void many_handles(void **state)
 {
-	u32 i;
-
-	(void)state;
-	for (i = 0; i < 300; i++)
+	for (u32 i = 0; i < 300; i++)
 		assert_int_equal(make_pd(), i);
-	for (i = 0; i < 300; i += 2)
+	for (u32 i = 0; i < 300; i += 2)
 		assert_int_equal(DESTROY(DEALLOC_PD, i), 0);
-	for (i = 0; i < 300; i += 2)
+	for (u32 i = 0; i < 300; i += 2)
 		assert_int_equal(make_pd(), i);
 }
 
@@ -58,7 +54,6 @@ static void in_use(void **state)
 	u32 mr = make_mr(pd, memory, sizeof(memory), 1, NULL), mw = make_mw(pd, 1, NULL);
 	u32 ah = make_ah(pd);
 
-	(void)state;
 	assert_int_equal(DESTROY(DEALLOC_PD, pd), -EBUSY);
 	assert_int_equal(DESTROY(DESTROY_CQ, cq), -EBUSY);
 	assert_int_equal(DESTROY(DESTROY_SRQ, srq), -EBUSY);
@@ -81,7 +76,6 @@ static void close_frees_all(void **state)
 	static u8 memory[64];
 	u32 pd = make_pd(), cq = make_cq(16, make_channel()), srq = make_srq(pd);
 
-	(void)state;
 	make_qp(IB_UVERBS_QPT_RC, pd, cq, srq);
 	make_qp(IB_UVERBS_QPT_UC, pd, cq, -1);
 	make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
@@ -145,26 +139,25 @@ static void exhausted_tables(void **state)
 	const struct nic *nic = &kernel.device.nic;
 	struct ib_uverbs_query_device query = { 0 };
 	struct ib_uverbs_query_device_resp limits;
-	u32 pd = make_pd(), cq = make_cq(1, -1), i;
+	u32 pd = make_pd(), cq = make_cq(1, -1);
 
-	(void)state;
 	assert_int_equal(PLAIN(QUERY_DEVICE, &query, &limits), 0);
-	for (i = 0; i < (u32)limits.max_qp; i++)
+	for (u32 i = 0; i < (u32)limits.max_qp; i++)
 		assert_int_equal(try_qp(pd, cq), 0);
 	assert_int_equal(try_qp(pd, cq), -ENOMEM);
-	for (i = 1; i < (u32)limits.max_cq; i++)
+	for (u32 i = 1; i < (u32)limits.max_cq; i++)
 		assert_int_equal(try_cq(1), 0);
 	assert_int_equal(try_cq(1), -ENOMEM);
-	for (i = 0; i < (u32)limits.max_srq; i++)
+	for (u32 i = 0; i < (u32)limits.max_srq; i++)
 		assert_int_equal(try_srq(pd), 0);
 	assert_int_equal(try_srq(pd), -ENOMEM);
-	for (i = 0; i < (u32)limits.max_mr; i++)
+	for (u32 i = 0; i < (u32)limits.max_mr; i++)
 		assert_int_equal(try_mr(pd), 0);
 	assert_int_equal(try_mr(pd), -ENOMEM);
-	for (i = 0; i < nic->max_channel; i++)
+	for (u32 i = 0; i < nic->max_channel; i++)
 		assert_int_equal(try_channel(), 0);
 	assert_int_equal(try_channel(), -ENOMEM);
-	for (i = 1; i < (u32)limits.max_pd; i++)
+	for (u32 i = 1; i < (u32)limits.max_pd; i++)
 		make_pd();
 	{
 		struct ib_uverbs_alloc_pd cmd = { 0 };
@@ -179,10 +172,8 @@ static void exhausted_addresses(void **state)
 	struct ib_uverbs_create_ah cmd = { .pd_handle = make_pd(),
 					   .attr = { .port_num = 1, .is_global = 1 } };
 	struct ib_uverbs_create_ah_resp resp;
-	u32 i;
 
-	(void)state;
-	for (i = 0; i < UV_MAX_AH; i++)
+	for (u32 i = 0; i < UV_MAX_AH; i++)
 		assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), 0);
 	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), -ENOMEM);
 }
@@ -192,7 +183,6 @@ static void exhausted_memory(void **state)
 {
 	u32 largest = 1u << 18, made = 0;
 
-	(void)state;
 	while (!try_cq(largest))
 		made++;
 	assert_int_equal(made, 1);
@@ -208,7 +198,6 @@ static void exhausted_descriptors(void **state)
 	struct ioctl_call call;
 	struct rlimit limit, none;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
 	none.rlim_cur = 3;
@@ -230,7 +219,6 @@ static void members_stay(void **state)
 	struct ib_uverbs_attach_mcast cmd = { .gid = { 0xff, 0x0e } };
 	u32 pd = make_pd(), cq = make_cq(16, -1);
 
-	(void)state;
 	cmd.qp_handle = make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
 	assert_int_equal(PLAIN_IN(ATTACH_MCAST, &cmd), 0);
 	assert_int_equal(DESTROY(DESTROY_QP, cmd.qp_handle), -EBUSY);
@@ -249,7 +237,6 @@ static void destroy_waits(void **state)
 	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
 	struct nic_cq *entry = &nic->cq[cq_of(cq)->cqn - 1];
 
-	(void)state;
 	frame->sq_lock = STRANGER;
 	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
 	assert_int_equal(DESTROY(DESTROY_QP, qp), PARKED);
@@ -278,15 +265,14 @@ static void destroy_waits(void **state)
 static void create_waits(void **state)
 {
 	struct nic *nic = &kernel.device.nic;
-	u32 pd = make_pd(), cq = make_cq(1, -1), i;
+	u32 pd = make_pd(), cq = make_cq(1, -1);
 
-	(void)state;
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		nic->qp[i].sq_lock = STRANGER;
-	for (i = 0; i < 100; i++)
+	for (u32 i = 0; i < 100; i++)
 		assert_int_equal(try_qp(pd, cq), PARKED);
 	assert_int_equal(kernel.device.alloc->qp.pool.free, nic->max_qp);
-	for (i = 0; i < nic->max_qp; i++)
+	for (u32 i = 0; i < nic->max_qp; i++)
 		nic->qp[i].sq_lock = 0;
 	assert_int_equal(try_qp(pd, cq), 0);
 }
@@ -298,7 +284,6 @@ static void close_waits(void **state)
 	struct nic *nic = &kernel.device.nic;
 	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
 
-	(void)state;
 	frame->rq.lock = STRANGER;
 	assert_int_equal(kernel_close(kernel.file), CALL_PARK);
 	assert_int_equal(kernel_close(kernel.file), CALL_PARK);
@@ -312,7 +297,6 @@ static void client_dies(void **state)
 {
 	u32 pd = make_pd();
 
-	(void)state;
 	make_qp(IB_UVERBS_QPT_RC, pd, make_cq(4, -1), -1);
 	kernel.client.dead = true;
 	uverbs_client_dead(&kernel.client);

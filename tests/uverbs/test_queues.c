@@ -17,7 +17,6 @@ static void device_limits(void **state)
 	struct ib_uverbs_query_port port = { .port_num = 1 };
 	struct ib_uverbs_query_port_resp port_resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(QUERY_DEVICE, &cmd, &resp), 0);
 	assert_int_equal(resp.max_qp, kernel.device.nic.max_qp);
 	assert_int_equal(resp.max_sge, VNET_MAX_SGE);
@@ -74,7 +73,6 @@ static void cq_sizes(void **state)
 	struct vnet_create_cq_req flags = { .flags = VNET_CREATE_CQ_TIMESTAMP };
 	int cq;
 
-	(void)state;
 	assert_int_equal(try_cq(0, 0, -1, NULL), -EINVAL);
 	assert_int_equal(try_cq(UV_MAX_CQE + 1, 0, -1, NULL), -EINVAL);
 	assert_int_equal(try_cq(0xffffffff, 0, -1, NULL), -EINVAL);
@@ -111,7 +109,6 @@ static void cq_extended(void **state)
 			       .driver_out_length = sizeof(resp.driver) };
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_CQ;
 
-	(void)state;
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_int_equal(resp.core.base.cqe, 8);
 	assert_int_equal(resp.driver.cq.entries, 8);
@@ -146,7 +143,6 @@ static void cq_resize(void **state)
 	nic_lock_t *lock = &kernel.device.nic.cq[cq->cqn - 1].lock;
 	u32 command = IB_USER_VERBS_CMD_RESIZE_CQ;
 
-	(void)state;
 	assert_int_equal(plain_command(command, &parts), 0);
 	assert_int_equal(resp.core.cqe, 128);
 	assert_int_equal(resp.driver.cq.entries, 128);
@@ -182,7 +178,6 @@ static void cq_resize_settles(void **state)
 	u32 qp = make_qp(IB_UVERBS_QPT_UD, make_pd(), cmd.cq_handle, -1);
 	struct nic_qp *frame = &nic->qp[qp_of(qp)->params.qpn & nic->qp_index_mask];
 
-	(void)state;
 	frame->wait = NIC_WAIT_STALL;
 	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
 	assert_int_equal(PLAIN(RESIZE_CQ, &cmd, &resp), PARKED);
@@ -217,7 +212,6 @@ static void srq_sizes(void **state)
 	struct ib_uverbs_query_srq_resp limit;
 	struct ib_uverbs_query_srq query = { 0 };
 
-	(void)state;
 	assert_int_equal(try_srq(0, 1, 0, &resp), -EINVAL);
 	assert_int_equal(try_srq(UV_MAX_SRQ_WR + 1, 1, 0, &resp), -EINVAL);
 	assert_int_equal(try_srq(1, VNET_MAX_SGE + 1, 0, &resp), -EINVAL);
@@ -240,7 +234,6 @@ static void srq_types(void **state)
 	struct ib_uverbs_create_xsrq cmd = { .pd_handle = make_pd(), .max_wr = 4, .max_sge = 1 };
 	struct ib_uverbs_create_srq_resp resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &resp), 0);
 	/* Without an XRC domain; test_xrc.c tests the other cases. */
 	cmd.srq_type = IB_UVERBS_SRQT_XRC;
@@ -262,7 +255,6 @@ static void srq_of_tags(void **state)
 	struct ib_uverbs_create_xsrq bad = cmd;
 	const struct uv_srq *srq;
 
-	(void)state;
 	bad.max_num_tags = 0;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &bad, &resp), -EINVAL);
 	bad.max_num_tags = UV_MAX_TAGS + 1;
@@ -297,7 +289,6 @@ static void qp_of_tags(void **state)
 	struct ib_uverbs_create_qp_resp made;
 	const struct nic_qp_params *params;
 
-	(void)state;
 	assert_int_equal(PLAIN(CREATE_XSRQ, &cmd, &srq), 0);
 	qp.recv_cq_handle = qp.send_cq_handle;
 	qp.srq_handle = srq.srq_handle;
@@ -323,7 +314,6 @@ static void srq_by_ioctl(void **state)
 	struct ioctl_call call;
 	u32 handle;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
 	ioctl_object(&call, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
 	ioctl_object(&call, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, make_pd());
@@ -357,7 +347,6 @@ static void srq_limit(void **state)
 	struct ib_uverbs_query_srq query = { .srq_handle = handle };
 	struct ib_uverbs_query_srq_resp resp;
 
-	(void)state;
 	assert_int_equal(PLAIN_IN(MODIFY_SRQ, &cmd), 0);
 	assert_int_equal(PLAIN(QUERY_SRQ, &query, &resp), 0);
 	assert_int_equal(resp.srq_limit, 8);
@@ -389,7 +378,6 @@ static void qp_capacity(void **state)
 	struct ib_uverbs_create_qp_resp resp;
 	const struct nic_qp_params *params;
 
-	(void)state;
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), 0);
 	assert_int_equal(resp.max_send_wr, 128);
 	assert_int_equal(resp.max_recv_wr, 8);
@@ -446,7 +434,6 @@ static void qp_with_srq(void **state)
 	u32 pd = make_pd(), cq = make_cq(16, -1), srq = make_srq(pd);
 	struct uv_qp *qp = qp_of(make_qp(IB_UVERBS_QPT_RC, pd, cq, srq));
 
-	(void)state;
 	assert_int_equal(qp->params.rq_entries, 0);
 	assert_null(qp->rq);
 	assert_int_equal(qp->params.srqn, qp->srq->srqn);
@@ -471,7 +458,6 @@ static void qp_extended(void **state)
 	};
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_QP;
 
-	(void)state;
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_int_equal(resp.response_length, sizeof(resp));
 	assert_int_equal(qp_of(resp.base.qp_handle)->params.type, NIC_QPT_UD);
@@ -503,7 +489,6 @@ static void qp_own_flags(void **state)
 			       .driver_in_length = sizeof(own) };
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_QP;
 
-	(void)state;
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_true(qp_of(resp.base.qp_handle)->params.returns);
 	cmd.qp_type = IB_UVERBS_QPT_RC;
@@ -525,11 +510,10 @@ static void qp_own_flags(void **state)
 /* An index is not reused for half as many creations as there are indices, nor a number for 1000. */
 static void qp_numbers(void **state)
 {
-	u32 pd = make_pd(), cq = make_cq(16, -1), first = 0, i;
+	u32 pd = make_pd(), cq = make_cq(16, -1), first = 0;
 	u32 mask = kernel.device.nic.qp_index_mask;
 
-	(void)state;
-	for (i = 0; i < 1000; i++) {
+	for (u32 i = 0; i < 1000; i++) {
 		u32 handle = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1);
 		u32 qpn = qp_of(handle)->params.qpn;
 
@@ -587,7 +571,6 @@ static void attributes(void **state)
 	struct ib_uverbs_query_qp query = { .qp_handle = handle };
 	struct ib_uverbs_query_qp_resp resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(QUERY_QP, &query, &resp), 0);
 	assert_int_equal(resp.qp_state, IBV_QPS_RESET);
 	assert_int_equal(resp.max_send_wr, 16);
@@ -613,7 +596,6 @@ static void refused_attributes(void **state)
 	u32 handle = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(16, -1), -1);
 	struct ib_uverbs_modify_qp init = to_init(handle), rtr = to_rtr(handle), cmd;
 
-	(void)state;
 #define REFUSED(good, change, error)                                                               \
 	do {                                                                                       \
 		cmd = good;                                                                        \
@@ -652,7 +634,6 @@ static void extended_modify(void **state)
 	};
 	u32 command = IB_USER_VERBS_EX_CMD_MODIFY_QP;
 
-	(void)state;
 	cmd.base.attr_mask |= 1u << 22;
 	assert_int_equal(extended_command(command, &parts), -EOPNOTSUPP);
 	cmd.base.attr_mask = init_mask | IBV_QP_RATE_LIMIT;
@@ -670,7 +651,6 @@ static void doorbell(void **state)
 	struct ib_uverbs_post_send cmd = { .qp_handle = handle };
 	struct ib_uverbs_post_send_resp resp = { .bad_wr = 5 };
 
-	(void)state;
 	assert_int_equal(PLAIN(POST_SEND, &cmd, &resp), 0);
 	assert_int_equal(resp.bad_wr, 0);
 	cmd.wr_count = 1;
@@ -687,7 +667,6 @@ static void addresses(void **state)
 	struct ib_uverbs_create_ah cmd = good;
 	struct ib_uverbs_create_ah_resp resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), 0);
 	cmd.attr.port_num = 2;
 	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), -EINVAL);

@@ -56,7 +56,6 @@ static void nothing(void **state)
 {
 	char *text = status();
 
-	(void)state;
 	check_json(text);
 	expect(text, "\"qps\": []");
 	expect(text, "\"mrs\": []");
@@ -73,7 +72,6 @@ static void everything(void **state)
 	struct host_client clients[8] = { [STRANGER - 1] = { .pid = 4711 } };
 	char *text, what[64];
 
-	(void)state;
 	kernel.device.host.client = clients;
 	make_qp(IB_UVERBS_QPT_UD, pd, cq, -1);
 	make_mr(pd, memory, sizeof(memory), 1, &key);
@@ -115,19 +113,16 @@ static void everything(void **state)
 static void garbage(void **state)
 {
 	u32 pd = make_pd(), cq = make_cq(16, -1);
-	u32 handle = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1), i;
+	u32 handle = make_qp(IB_UVERBS_QPT_RC, pd, cq, -1);
 	struct nic *nic = &kernel.device.nic;
 	struct uv_qp *qp = qp_of(handle);
 	struct nic_qp *frame = &nic->qp[qp->params.qpn & nic->qp_index_mask], saved = *frame;
 	struct vnet_ring *ring = (void *)((u8 *)kernel.device.memory + qp->sq->offset);
 	char *text;
 
-	(void)state;
 	srand(1);
-	for (i = 0; i < 1000; i++) {
-		u32 k;
-
-		for (k = 0; k < sizeof(*frame); k++)
+	for (u32 i = 0; i < 1000; i++) {
+		for (u32 k = 0; k < sizeof(*frame); k++)
 			((u8 *)frame)[k] = (u8)rand();
 		/* The number must be right, so that the firmware finds the queue pair. */
 		frame->qpn = qp->params.qpn;

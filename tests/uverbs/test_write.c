@@ -15,7 +15,6 @@ static void headers(void **state)
 {
 	u32 unknown_bits = IB_USER_VERBS_CMD_QUERY_DEVICE | 0x100;
 
-	(void)state;
 	assert_int_equal(raw(0, 0, 0, 0), -EINVAL);
 	assert_int_equal(raw(0, 2, 0, 7), -EINVAL);
 	assert_int_equal(raw(unknown_bits, 2, 0, 8), -EINVAL);
@@ -49,12 +48,10 @@ static void absent_commands(void **state)
 		IB_USER_VERBS_CMD_GET_CONTEXT,
 		0xff,
 	};
-	size_t i;
 
-	(void)state;
-	for (i = 0; i < UV_ARRAY_SIZE(plain); i++)
+	for (size_t i = 0; i < UV_ARRAY_SIZE(plain); i++)
 		assert_int_equal(raw(plain[i], 16, 16, 64), -EOPNOTSUPP);
-	for (i = 0; i < UV_ARRAY_SIZE(extended); i++)
+	for (size_t i = 0; i < UV_ARRAY_SIZE(extended); i++)
 		assert_int_equal(raw(extended[i] | IB_USER_VERBS_CMD_FLAG_EXTENDED, 5, 8, 64),
 				 -EOPNOTSUPP);
 }
@@ -68,7 +65,6 @@ static void nothing_without_context(void **state)
 	struct ib_uverbs_create_comp_channel channel = { 0 };
 	struct ib_uverbs_create_comp_channel_resp channel_resp;
 
-	(void)state;
 	assert_int_equal(PLAIN(ALLOC_PD, &pd, &pd_resp), -EINVAL);
 	assert_int_equal(PLAIN(QUERY_DEVICE, &device, &device_resp), -EINVAL);
 	assert_int_equal(PLAIN(CREATE_COMP_CHANNEL, &channel, &channel_resp), -EINVAL);
@@ -96,7 +92,6 @@ static void context_by_write(void **state)
 		struct vnet_alloc_ucontext_resp driver;
 	} resp;
 
-	(void)state;
 	assert_int_equal(get_context(&driver, sizeof(driver), &resp, sizeof(resp)), -EINVAL);
 	driver.hw_version = VNET_HW_VERSION;
 	driver.reserved_20[3] = 1;
@@ -129,7 +124,6 @@ static void context_without_room_for_gate(void **state)
 	struct vnet_alloc_ucontext_req driver = { .hw_version = VNET_HW_VERSION };
 	struct ib_uverbs_get_context_resp resp;
 
-	(void)state;
 	assert_int_equal(get_context(&driver, sizeof(driver), &resp, sizeof(resp)), 0);
 	assert_int_equal(kernel.result.ucontext_addr, 0);
 }
@@ -141,7 +135,6 @@ static void fault_in_response(void **state)
 	struct ib_uverbs_create_comp_channel channel = { .response = 8 };
 	struct vnet_alloc_pd_resp *half = (void *)(uintptr_t)8;
 
-	(void)state;
 	assert_int_equal(plain_command(IB_USER_VERBS_CMD_ALLOC_PD,
 				       &(struct parts){ .in = &cmd,
 							.in_length = sizeof(cmd),
@@ -177,7 +170,6 @@ static void longer_and_shorter(void **state)
 		.in = &longer, .in_length = sizeof(longer), .out = &room, .out_length = sizeof(room)
 	};
 
-	(void)state;
 	memset(&room, 0xff, sizeof(room));
 	assert_int_equal(plain_command(IB_USER_VERBS_CMD_QUERY_PORT, &parts), 0);
 	assert_int_equal(room.resp.gid_tbl_len, NIC_MAX_GIDS);
@@ -200,7 +192,6 @@ static void extended_headers(void **state)
 		struct ib_uverbs_ex_query_device cmd;
 	} bytes = { .hdr = { command | IB_USER_VERBS_CMD_FLAG_EXTENDED, 1, 0 } };
 
-	(void)state;
 	assert_int_equal(extended_command(command, &parts), 0);
 	assert_int_equal(resp.response_length, sizeof(resp));
 	assert_int_equal(resp.timestamp_mask, ~0ull);
@@ -260,7 +251,6 @@ static void invoked(void **state)
 	struct ib_uverbs_alloc_pd_resp resp = { .pd_handle = 99 };
 	struct ib_uverbs_dealloc_pd dealloc;
 
-	(void)state;
 	/* The request is one byte too short. */
 	assert_int_equal(invoke(IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd) - 1, &resp,
 				sizeof(resp)),

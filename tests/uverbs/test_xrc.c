@@ -86,7 +86,6 @@ static void domain_arguments(void **state)
 	struct ib_uverbs_open_xrcd cmd = { .fd = (u32)fd, .oflags = O_CREAT };
 	struct parts parts = { .in = &cmd, .in_length = sizeof(cmd), .out_length = 4 };
 
-	(void)state;
 	assert_int_equal(open_domain(12345, O_CREAT), -EBADF);
 	assert_int_equal(open_domain((u32)-2, O_CREAT), -EBADF);
 	assert_int_equal(open_domain((u32)fd, 0), -EAGAIN);
@@ -106,7 +105,6 @@ static void domains_by_file(void **state)
 	u32 one = make_domain((u32)fd, O_CREAT | O_EXCL), two, three;
 	struct file *first;
 
-	(void)state;
 	assert_int_equal(open_domain((u32)copy, O_CREAT | O_EXCL), -EINVAL);
 	assert_int_equal(open_domain((u32)copy, O_EXCL), -EINVAL);
 	two = make_domain((u32)copy, 0);
@@ -139,15 +137,13 @@ static void domain_holds_its_inode(void **state)
 	char path[] = "/tmp/xrcd-XXXXXX";
 	int fd = mkstemp(path);
 	struct stat st, again;
-	u32 i;
 
-	(void)state;
 	assert_true(fd >= 0);
 	make_domain((u32)fd, O_CREAT);
 	assert_int_equal(fstat(fd, &st), 0);
 	unlink(path);
 	close(fd);
-	for (i = 0; i < 64; i++) {
+	for (u32 i = 0; i < 64; i++) {
 		strcpy(path, "/tmp/xrcd-XXXXXX");
 		fd = mkstemp(path);
 		assert_true(fd >= 0);
@@ -164,7 +160,6 @@ static void domain_by_ioctl(void **state)
 	struct ioctl_call call;
 	u32 domain = make_domain(NO_FILE, 0);
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY);
 	assert_int_equal(ioctl_run(&call), -EINVAL);
 	ioctl_object(&call, UVERBS_ATTR_DESTROY_XRCD_HANDLE, domain);
@@ -177,7 +172,6 @@ static void domains_exhausted(void **state)
 	u32 i, first = make_domain(NO_FILE, 0);
 	int err = 0;
 
-	(void)state;
 	for (i = 0; i <= UV_MAX_XRCD && err >= 0; i++)
 		err = open_domain(NO_FILE, 0);
 	assert_int_equal(err, -ENOMEM);
@@ -215,7 +209,6 @@ static void shared_queues(void **state)
 					  .is_srq = 1 };
 	struct ib_uverbs_create_qp_resp resp;
 
-	(void)state;
 	assert_int_equal(try_srq(99, domain, cq), -EINVAL);
 	assert_int_equal(try_srq(pd, 99, cq), -EINVAL);
 	assert_int_equal(try_srq(pd, domain, 99), -EINVAL);
@@ -285,7 +278,6 @@ static void initiators(void **state)
 					   .qp_type = IB_UVERBS_QPT_XRC_INI };
 	struct ib_uverbs_create_qp_resp resp;
 
-	(void)state;
 	/* Receive attributes of an initiator are ignored. */
 	assert_int_equal(PLAIN(CREATE_QP, &cmd, &resp), 0);
 	assert_int_equal(resp.max_send_wr, 4);
@@ -304,7 +296,6 @@ static void targets(void **state)
 	u32 domain = make_domain(NO_FILE, 0), other = make_domain(NO_FILE, 0), qpn, rc;
 	int one, two;
 
-	(void)state;
 	assert_int_equal(try_target(99, &qpn), -EINVAL);
 	assert_int_equal(try_target(make_pd(), &qpn), -EINVAL);
 	one = try_target(domain, &qpn);
@@ -340,7 +331,6 @@ static void target_by_ioctl(void **state)
 	struct ioctl_call call;
 	u64 name = 1;
 
-	(void)state;
 	ioctl_begin(&call, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
 	ioctl_object(&call, UVERBS_ATTR_CREATE_QP_HANDLE, 0);
 	ioctl_in(&call, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &name, sizeof(name));
@@ -385,7 +375,6 @@ static void targets_of_several(void **state)
 	const struct uv_qp *maker;
 	struct file *first;
 
-	(void)state;
 	make_events();
 	mine = try_target(domain, &qpn);
 	index = qpn & kernel.device.nic.qp_index_mask;
@@ -420,7 +409,6 @@ static void target_that_is_ending(void **state)
 	int target = try_target(domain, &qpn);
 	struct nic_qp *frame;
 
-	(void)state;
 	index = qpn & kernel.device.nic.qp_index_mask;
 	frame = &kernel.device.nic.qp[index];
 	frame->sq_lock = STRANGER;

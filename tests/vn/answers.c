@@ -83,9 +83,7 @@ static struct nic_tx *post(const struct kind *kind)
 	b = end_make(&side[1], kind->type, false);
 	end_connect(a, b);
 	if (kind->type == NIC_QPT_UD) {
-		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
-		w.ud.remote_qpn = b->qpn;
-		w.ud.remote_qkey = 0x1234;
+		aim_datagram(&w, b);
 	}
 	/* Completes the handshake of the two NICs. */
 	end_recv(b, 1, PLACE, PLACE);
@@ -95,8 +93,7 @@ static struct nic_tx *post(const struct kind *kind)
 	CHECK(row->state == NIC_ROW_UP && !row->busy);
 	w.opcode = kind->opcode;
 	if (kind->type != NIC_QPT_UD) {
-		w.rdma.remote_addr = (u64)(unsigned long)b->side->data;
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, 0);
 	}
 	faults.lose = 1000;
 	if (kind->opcode == VNET_WR_FLUSH) {
@@ -167,11 +164,10 @@ static u32 add_message(u32 length)
 static void refuse_codes(const struct kind *kind)
 {
 	const struct nic_counters *c;
-	u32 code;
 
 	post(kind);
 	c = &side[0].nic.hdr->counters;
-	for (code = 0; code < 256; code++) {
+	for (u32 code = 0; code < 256; code++) {
 		if (has(kind, code))
 			continue;
 		changes_nothing(begin_frame(VNET_FRAME_ACK, 0, code), &c->bad_field);
@@ -184,9 +180,9 @@ static void refuse_codes(const struct kind *kind)
 /* A frame with a code that it can have is accepted. */
 static void take_codes(const struct kind *kind)
 {
-	u32 code, length;
+	u32 length;
 
-	for (code = 0; code < 256; code++) {
+	for (u32 code = 0; code < 256; code++) {
 		const struct nic_counters *c;
 		struct nic_tx *tx;
 
@@ -217,11 +213,11 @@ static void test_data(void)
 	static const struct kind write = { NIC_QPT_RC, VNET_WR_RDMA_WRITE, 0 };
 	const struct nic_counters *c;
 	struct vnet_send_wqe w = { .wr_id = 8, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
-	u32 code, length;
+	u32 length;
 
 	post(&read);
 	c = &side[0].nic.hdr->counters;
-	for (code = 0; code < 256; code++) {
+	for (u32 code = 0; code < 256; code++) {
 		length = begin_frame(VNET_FRAME_ACK, 0, code);
 		memset(bytes + length, 0x5a, LENGTH);
 		head->payload_len = code ? LENGTH : LENGTH - 1;
@@ -293,7 +289,7 @@ static void test_old_requests(u8 type)
 	const struct nic_counters *c;
 	struct vnet_cqe cqe;
 	u64 before, sent;
-	u32 length[3], i;
+	u32 length[3];
 
 	world_make(2, &world_small);
 	a = end_make(&side[0], type, false);
@@ -304,7 +300,7 @@ static void test_old_requests(u8 type)
 		w.ud.remote_qpn = b->qpn;
 		w.ud.remote_qkey = 0x1234;
 	}
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		end_recv(b, i, i * 1024, 1024);
 		end_send(a, &w, 0, LENGTH);
 		/* The first one waits for the handshake. */
@@ -316,7 +312,7 @@ static void test_old_requests(u8 type)
 		pass(1000000);
 	}
 	c = &side[1].nic.hdr->counters;
-	for (i = 3; i--;) {
+	for (u32 i = 3; i--;) {
 		before = c->duplicates;
 		sent = c->acks_sent;
 		inject(1, old[i], length[i]);
@@ -347,38 +343,36 @@ static void test_nobody(u8 type)
 	const struct nic_counters *c;
 	struct end *other[2];
 	u64 start, before;
-	u32 i;
 
 	world_make(3, &world_small);
 	a = end_make(&side[0], type, false);
 	b = end_make(&side[1], type, false);
 	end_connect(a, b);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		other[i] = end_make(&side[i], NIC_QPT_RC, false);
 	end_connect(other[0], other[1]);
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	/* Raises the row's limit of outstanding packets. */
-	for (i = 0; i < 200; i++) {
+	for (u32 i = 0; i < 200; i++) {
 		end_send(a, &w, 0, LENGTH);
 		end_wait(a);
 	}
 	end_reset(b);
-	for (i = 0; i < 40; i++)
+	for (u32 i = 0; i < 40; i++)
 		end_send(a, &w, 0, LENGTH);
 	start = now_ns;
 	c = &side[0].nic.hdr->counters;
 	before = c->retransmitted;
 	pass(5000000);
 	CHECK(c->retransmitted > before && c->retransmitted - before < 200);
-	for (i = 0; i < 100; i++) {
+	for (u32 i = 0; i < 100; i++) {
 		end_send(other[0], &w, 0, LENGTH);
 		CHECK(end_wait(other[0]).status == VNET_WC_SUCCESS);
 	}
 	CHECK(now_ns - start < 20000000 && c->retransmitted - before < 200);
 	/* RC fails after its timeout and retries; UC continues. */
 	CHECK(end_wait(a).status == (type == NIC_QPT_RC ? VNET_WC_RETRY_EXC_ERR : VNET_WC_SUCCESS));
-	for (i = 1; i < 40; i++)
+	for (u32 i = 1; i < 40; i++)
 		end_wait(a);
 	CHECK(now_ns - start < 4000000000);
 	world_free();
@@ -399,8 +393,7 @@ static void test_gone(u8 opcode, u32 length)
 	end_connect(a, b);
 	end_recv(b, 1, 0, length);
 	if (opcode != VNET_WR_SEND) {
-		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], 0);
 	}
 	memory_gone = true;
 	end_send(a, &w, 0, length);
@@ -437,9 +430,7 @@ static void test_busy_for_ever(void)
 
 int main(void)
 {
-	u32 i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (u32 i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		refuse_codes(&kinds[i]);
 		take_codes(&kinds[i]);
 	}

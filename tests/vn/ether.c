@@ -72,11 +72,8 @@ static void post(u64 wr_id, u32 length)
 
 static void send_it(u64 wr_id, u32 length)
 {
-	struct vnet_cqe cqe;
-
 	post(wr_id, length);
-	cqe = end_wait(sender);
-	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == wr_id);
+	(void)end_expect(sender, wr_id, VNET_WC_SUCCESS);
 }
 
 static void send_one(u64 wr_id)
@@ -109,8 +106,6 @@ static void has(struct end *e, u32 slot, u32 flow)
 
 static void test_all(void)
 {
-	u32 i;
-
 	make_world(1);
 	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
@@ -119,7 +114,7 @@ static void test_all(void)
 	flow_for(far[1], 2, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[2], 3, NIC_FLOW_NORMAL, 0x88b6);
 	expect(near, 9);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		expect(far[i], i);
 		expect(far[i], i);
 	}
@@ -127,7 +122,7 @@ static void test_all(void)
 	has(near, 9, 0);
 	has(far[0], 0, 0);
 	has(far[1], 1, 1);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		end_has_nothing(far[i]);
 	CHECK(packets(0, 0) == 1 && packets(1, 0) == 1 && packets(1, 1) == 1 && !packets(1, 2));
 	CHECK(!side[0].nic.hdr->counters.drop_no_flow && !side[1].nic.hdr->counters.drop_no_flow);
@@ -141,13 +136,12 @@ static void test_lengths(void)
 {
 	static const u32 lengths[] = { NIC_MAX_ETHER, 1501, NIC_ETHER_HEADER };
 	struct vnet_cqe cqe;
-	u32 i;
 
 	make_world(2);
 	side[0].nic.hdr->settings.payload = 1024;
 	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		expect(far[0], i);
 		fill(side[0].data, lengths[i], 0x88b5, (u8)i);
 		send_it(i, lengths[i]);
@@ -172,11 +166,10 @@ static void test_spread(void)
 	struct nic_flow flow = { .qpn = 0x777777, .counter = 4, .tag = 0x504 };
 	struct nic *there = &side[1].nic;
 	struct end *wq[2];
-	u32 i;
 
 	make_world(3);
 	meet();
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		wq[i] = end_make(&side[1], NIC_QPT_WQ, false);
 		end_state(wq[i], NIC_QPS_RTR, NULL);
 		expect(wq[i], i);
@@ -260,11 +253,10 @@ static void test_receives(void)
 static void test_busy(void)
 {
 	struct nic_qp *qp;
-	u32 i;
 
 	make_world(6);
 	meet();
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		flow_for(far[i], i, NIC_FLOW_NORMAL, 0x88b5);
 		expect(far[i], i);
 		expect(far[i], i);
@@ -308,7 +300,7 @@ static void test_not_ready(void)
 /* A silent peer: requests complete soon, and frames arrive again when the peer answers. */
 static void test_silent(void)
 {
-	u64 since, i;
+	u64 since;
 
 	make_world(8);
 	meet();
@@ -317,13 +309,13 @@ static void test_silent(void)
 	faults.lose = 1000;
 	send_one(5);
 	CHECK(now_ns - since < 1500 * MS);
-	for (i = 0; i < NIC_LONELIEST; i++)
+	for (u64 i = 0; i < NIC_LONELIEST; i++)
 		send_one(6);
 	since = now_ns;
 	send_one(7);
 	CHECK(now_ns - since < MS);
 	faults.lose = 0;
-	for (i = 0; i < 20; i++) {
+	for (u64 i = 0; i < 20; i++) {
 		send_one(8);
 		pass(100 * MS);
 	}
@@ -339,14 +331,14 @@ static void test_stream(u32 seed)
 {
 	static u8 got[3][STREAM];
 	struct end *all[3];
-	u32 i, k, posted = 0, done = 0;
+	u32 k, posted = 0, done = 0;
 	struct vnet_cqe cqe;
 
 	memset(got, 0, sizeof(got));
 	make_world(seed);
 	meet();
 	all[0] = far[0], all[1] = far[1], all[2] = near;
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		flow_for(all[i], i, NIC_FLOW_NORMAL, 0x88b5);
 	faults = (struct link_faults){ .lose = 50, .twice = 100, .reorder = 200, .spoil = 20 };
 	while (done < STREAM) {
@@ -358,16 +350,15 @@ static void test_stream(u32 seed)
 
 			fill(frame, LENGTH, 0x88b5, 0);
 			memcpy(frame + 14, &posted, sizeof(posted));
-			for (i = 0; i < 3; i++)
+			for (u32 i = 0; i < 3; i++)
 				end_recv(all[i], posted % 128,
 					 HALF + (i * 128 + posted % 128) * 256, 256);
 			end_send(sender, &w, posted % 64 * 256, LENGTH);
 			posted++;
 		}
-		cqe = end_wait(sender);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == done);
+		(void)end_expect(sender, done, VNET_WC_SUCCESS);
 		done++;
-		for (i = 0; i < 3; i++) {
+		for (u32 i = 0; i < 3; i++) {
 			while (end_poll(all[i], &cqe)) {
 				CHECK(cqe.status == VNET_WC_SUCCESS);
 				memcpy(&k,
@@ -378,7 +369,7 @@ static void test_stream(u32 seed)
 		}
 	}
 	pass(100 * MS);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		CHECK(!end_poll(all[i], &cqe));
 		for (k = 0; k < STREAM; k++)
 			CHECK(got[i][k]);
@@ -393,7 +384,6 @@ static void test_pace(void)
 {
 	struct nic_qp *qp;
 	u64 since;
-	u32 i;
 
 	make_world(9);
 	meet();
@@ -401,7 +391,7 @@ static void test_pace(void)
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	qp = end_qp(sender);
 	qp->attr.rate_limit = 800;
-	for (i = 0; i < 10; i++) {
+	for (u32 i = 0; i < 10; i++) {
 		expect(near, i);
 		expect(far[0], i);
 		fill(side[0].data, LENGTH, 0x88b5, 7);
@@ -409,7 +399,7 @@ static void test_pace(void)
 	}
 	/* At this rate, 100 bytes take one millisecond. */
 	since = now_ns;
-	for (i = 0; i < 10; i++) {
+	for (u32 i = 0; i < 10; i++) {
 		CHECK(end_wait(sender).wr_id == i);
 		has(near, i, 0);
 		has(far[0], i, 0);
@@ -423,7 +413,6 @@ static void test_drained(void)
 {
 	const struct nic_qp_attr none = { .rate_limit = 0 };
 	struct nic_qp *qp;
-	u32 i;
 
 	make_world(17);
 	meet();
@@ -431,7 +420,7 @@ static void test_drained(void)
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	qp = end_qp(sender);
 	qp->attr.rate_limit = 80;
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		expect(near, i);
 		expect(far[0], i);
 		fill(side[0].data, LENGTH, 0x88b5, 7);
@@ -559,8 +548,6 @@ static void test_lies(void)
 
 int main(void)
 {
-	u32 seed;
-
 	test_all();
 	test_lengths();
 	test_spread();
@@ -569,7 +556,7 @@ int main(void)
 	test_busy();
 	test_not_ready();
 	test_silent();
-	for (seed = 1; seed <= 10; seed++)
+	for (u32 seed = 1; seed <= 10; seed++)
 		test_stream(seed);
 	test_pace();
 	test_drained();

@@ -53,12 +53,10 @@ static struct vnet_send_wqe datagram(u64 wr_id)
 static void send_one(u64 wr_id)
 {
 	struct vnet_send_wqe w = datagram(wr_id);
-	struct vnet_cqe cqe;
 
 	memset(sender->side->data, (int)wr_id, LENGTH);
 	end_send(sender, &w, 0, LENGTH);
-	cqe = end_wait(sender);
-	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == wr_id);
+	(void)end_expect(sender, wr_id, VNET_WC_SUCCESS);
 }
 
 static void has(struct end *e, u64 wr_id, u32 slot)
@@ -107,16 +105,15 @@ static void test_pages(void)
 static void test_all(void)
 {
 	struct vnet_send_wqe w = datagram(8);
-	u32 i;
 
 	make_world(1);
 	meet();
 	attach(near, group);
 	attach(sender, group);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		attach(far[i], group);
 	attach(far[2], other);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 	}
@@ -124,17 +121,17 @@ static void test_all(void)
 	end_recv(near, 9, HALF, SLOT);
 	send_one(5);
 	has(near, 5, 0);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		has(far[i], 5, i);
 	end_has_nothing(near);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		end_has_nothing(far[i]);
 	send_one(6);
 	has(near, 6, 0);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		has(far[i], 6, i);
 	/* No queue pair is attached any more. */
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		CHECK(nic_mcast_detach(&side[1].nic, far[i]->qpn, group) == NIC_OK);
 	CHECK(side[1].nic.hdr->counters.drop_no_qp == 0);
 	send_one(7);
@@ -182,14 +179,13 @@ static void test_far_only(void)
 static void test_no_source(void)
 {
 	struct vnet_send_wqe w = datagram(3);
-	u32 i;
 
 	make_world(1);
 	meet();
 	attach(far[0], group);
 	end_recv(far[0], 0, HALF, SLOT);
 	w.ud.sgid_index = 3;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		sender = receiver_make(&side[0], NIC_QPT_UD);
 		end_send(sender, &w, 0, LENGTH);
 		CHECK(end_wait(sender).status == VNET_WC_LOC_QP_OP_ERR);
@@ -232,18 +228,17 @@ static void test_busy(void)
 {
 	struct nic_qp *qp;
 	struct vnet_send_wqe w;
-	u32 i;
 
 	make_world(1);
 	meet();
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		attach(far[i], group);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
 	}
 	qp = end_qp(far[1]);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		if (i)
 			qp->rq.lock = 99;
 		else
@@ -278,12 +273,12 @@ static void test_busy(void)
  */
 static void silent(u64 longest, u32 ways)
 {
-	u64 since = now_ns, dropped, i;
+	u64 since = now_ns, dropped;
 
 	faults.lose = 1000;
 	send_one(5);
 	CHECK(now_ns - since < longest);
-	for (i = 0; i < NIC_LONELIEST * ways; i++)
+	for (u64 i = 0; i < NIC_LONELIEST * ways; i++)
 		send_one(6);
 	since = now_ns;
 	dropped = side[0].nic.hdr->counters.unreachable;
@@ -293,7 +288,7 @@ static void silent(u64 longest, u32 ways)
 	end_has_nothing(far[0]);
 	faults.lose = 0;
 	/* The peer is probed, and then receives again. */
-	for (i = 0; i < 20; i++) {
+	for (u64 i = 0; i < 20; i++) {
 		send_one(8);
 		pass(100 * MS);
 	}
@@ -349,29 +344,28 @@ static void test_stream(u32 seed, bool loopback)
 {
 	static u8 got[4][STREAM];
 	struct end *all[4] = { far[0], far[1], far[2], near };
-	u32 i, k, posted = 0, done = 0;
+	u32 posted = 0, done = 0;
 	struct vnet_cqe cqe;
 
 	memset(got, 0, sizeof(got));
 	make_world(seed);
 	meet();
 	all[0] = far[0], all[1] = far[1], all[2] = far[2], all[3] = near;
-	for (i = 0; i < (loopback ? 4 : 3); i++)
+	for (u32 i = 0; i < (loopback ? 4 : 3); i++)
 		attach(all[i], group);
 	faults = (struct link_faults){ .lose = 50, .twice = 100, .reorder = 200, .spoil = 20 };
 	while (done < STREAM) {
 		while (posted < STREAM && posted - done < 100) {
 			struct vnet_send_wqe w = datagram(posted);
 
-			for (i = 0; i < 4; i++)
+			for (u32 i = 0; i < 4; i++)
 				end_recv(all[i], posted, HALF + i * SLOT, SLOT);
 			end_send(sender, &w, 0, LENGTH);
 			posted++;
 		}
-		cqe = end_wait(sender);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == done);
+		(void)end_expect(sender, done, VNET_WC_SUCCESS);
 		done++;
-		for (i = 0; i < 4; i++) {
+		for (u32 i = 0; i < 4; i++) {
 			while (end_poll(all[i], &cqe)) {
 				CHECK(cqe.status == VNET_WC_SUCCESS && cqe.imm < STREAM);
 				CHECK(!got[i][cqe.imm]++);
@@ -379,9 +373,9 @@ static void test_stream(u32 seed, bool loopback)
 		}
 	}
 	pass(100 * MS);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		CHECK(!end_poll(all[i], &cqe));
-		for (k = 0; k < STREAM; k++)
+		for (u32 k = 0; k < STREAM; k++)
 			CHECK(got[i][k] == (i < 3 || loopback));
 	}
 	world_free();
@@ -459,8 +453,6 @@ static void test_dead_way(void)
 
 int main(void)
 {
-	u32 seed;
-
 	test_all();
 	test_pages();
 	test_far_only();
@@ -469,7 +461,7 @@ int main(void)
 	test_busy();
 	test_silent();
 	test_counted_once();
-	for (seed = 1; seed <= 10; seed++)
+	for (u32 seed = 1; seed <= 10; seed++)
 		test_stream(seed, seed & 1);
 	test_death();
 	test_dead_way();

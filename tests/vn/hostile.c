@@ -104,7 +104,6 @@ static void still_works(void)
 /* A header whose incarnation or row number does not match. */
 static void test_heads(void)
 {
-	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	make(VNET_WR_RDMA_WRITE, 64);
 	head->src_incarnation = nic_to_le64(nic_le64(head->src_incarnation) - 1);
@@ -121,7 +120,6 @@ static void test_heads(void)
 	make(VNET_WR_RDMA_WRITE, 64);
 	arrives();
 	CHECK(is_written());
-	world_free();
 }
 
 /* --------------------------------------------------------------------- lengths */
@@ -129,8 +127,6 @@ static void test_heads(void)
 /* Each length field exceeds its limit by one byte. */
 static void test_lengths(void)
 {
-	u32 i;
-
 	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	/* A packet that ends one byte after its message. */
@@ -145,7 +141,7 @@ static void test_lengths(void)
 	op->flags = VNET_OP_FIRST;
 	is_dropped(&counters(1)->bad_field);
 	/* One byte more, and one less, than the frame has by its payload length. */
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		u64 before = counters(1)->bad_length;
 
 		make(VNET_WR_RDMA_WRITE, 64);
@@ -157,7 +153,7 @@ static void test_lengths(void)
 	sign_for(1, head);
 	head->kind = VNET_FRAME_ACK;
 	head->nacks = VNET_WIRE_ACKS + 1;
-	for (i = 0; i <= VNET_WIRE_ACKS; i++)
+	for (u32 i = 0; i <= VNET_WIRE_ACKS; i++)
 		ack[i].seq = nic_to_le32(0x12345678);
 	{
 		u64 before = counters(1)->bad_field;
@@ -166,7 +162,7 @@ static void test_lengths(void)
 		CHECK(counters(1)->bad_field == before + 1);
 	}
 	/* Read data without an acknowledgement, and with a NACK. */
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		u64 before = counters(1)->bad_field;
 
 		memset(space, 0, sizeof(*head) + sizeof(*ack) + 64);
@@ -218,9 +214,7 @@ static void test_lengths(void)
 /* A read of more than the agreed payload is refused, a read of exactly that length is not. */
 static void test_reads(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		begin_connected(41, NIC_QPT_RC);
 		row_of(1)->payload = 2048;
 		make(VNET_WR_RDMA_READ, 0);
@@ -263,7 +257,6 @@ static void test_calls(void)
 	u64 its_life, before;
 	u32 high;
 
-	begin_connected(41, NIC_QPT_RC);
 	high = side[1].nic.hdr->row_high;
 	/* Incarnation 0, with a valid cookie. */
 	make_call(0, 0, NULL);
@@ -288,7 +281,6 @@ static void test_calls(void)
 	hello->payload = nic_to_le32(VNET_WIRE_MIN_PAYLOAD - 1);
 	arrives_from(ELSEWHERE, HELLO_LENGTH);
 	CHECK(counters(1)->bad_field == before + 1);
-	world_free();
 }
 
 /* A HELLO with the identity and numbers of a known peer, but without a cookie. */
@@ -309,7 +301,6 @@ static void test_known(void)
 	u8 share[VNET_WIRE_NONCE_SIZE];
 	u32 payload;
 
-	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
 	memcpy(share, row_of(1)->peer_share, sizeof(share));
 	payload = row_of(1)->payload;
@@ -329,23 +320,19 @@ static void test_known(void)
 	CHECK(row_of(1)->payload == 1024);
 	faults.lose = 0;
 	still_works();
-	world_free();
 }
 
 /* nic_meet() fills at most half of the rows, and a known peer needs no new row. */
 static void test_meet(void)
 {
 	u8 gid[16];
-	u32 i;
 
-	begin_connected(41, NIC_QPT_RC);
 	memcpy(gid, side[0].nic.hdr->gid[0], sizeof(gid));
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		gid[13] = (u8)i;
 		nic_meet(&side[1].nic, gid);
 		CHECK(side[1].nic.hdr->row_high == (i ? 2 : 1));
 	}
-	world_free();
 }
 
 /* --------------------------------------------------------------------- windows */
@@ -365,7 +352,6 @@ static void test_window(void)
 {
 	u32 expected;
 
-	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	make_early(NIC_WINDOW - 1);
 	arrives();
@@ -385,7 +371,6 @@ static void test_window(void)
 	arrives();
 	CHECK(answer() == VNET_NACK_EARLY && !is_written());
 	CHECK(endpoint_of(connected[1])->expected == expected);
-	world_free();
 }
 
 /* ------------------------------------------------------------ rewritten requests */
@@ -410,15 +395,12 @@ static void set_length(const struct end *e, u32 index, u32 length)
 /* The program rewrites a request before its retransmission: the request fails. */
 static void test_again(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
 		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0, 4096);
-		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], 0);
 		memset(side[0].data, 0xee, 1000);
 		faults.lose = 1000;
 		end_send(connected[0], &w, 0, 1000);
@@ -441,7 +423,6 @@ static void on_data(u32 to, const void *frame, u32 length)
 {
 	const struct vnet_frame *f = frame;
 
-	(void)length;
 	if (to != 0 || f->kind != VNET_FRAME_ACK || !f->payload_len)
 		return;
 	if (rewrite)
@@ -459,8 +440,7 @@ static void test_read_data(void)
 		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0xee, 1000);
 		memset(side[0].data, 0, 1000);
-		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], 0);
 		on_frame = on_data;
 		end_send(connected[0], &w, 0, 1000);
 		CHECK(end_wait(connected[0]).status == VNET_WC_LOC_PROT_ERR);
@@ -528,7 +508,6 @@ static void test_datagram_death(void)
 	volatile u32 before;
 	struct vnet_cqe cqe;
 
-	begin_connected(41, NIC_QPT_UD);
 	end_recv(connected[1], 1, 0, 4096);
 	end_recv(connected[1], 2, 4096, 4096);
 	make(VNET_WR_SEND, VNET_GRH_SIZE + 8);
@@ -552,7 +531,6 @@ static void test_datagram_death(void)
 	arrives();
 	pass(MS);
 	CHECK(connected[1]->rq.hdr->cons == before + 1 && !end_poll(connected[1], &cqe));
-	world_free();
 }
 
 /* The row is renewed while its packet is executed: the new incarnation gets no acknowledgement. */
@@ -569,20 +547,17 @@ static void test_new_life(void)
 {
 	struct vnet_cqe cqe;
 
-	begin_connected(41, NIC_QPT_RC);
 	end_recv(connected[1], 1, 0, 4096);
 	make(VNET_WR_SEND, 64);
 	on_step = begin_anew;
 	arrives();
 	CHECK(!on_step && end_poll(connected[1], &cqe));
 	CHECK(!row_of(1)->owed && !row_of(1)->rx[CHANNEL].seq && !row_of(1)->rx[CHANNEL].busy);
-	world_free();
 }
 
 /* A packet that another process is executing is not executed a second time. */
 static void test_twice(void)
 {
-	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	row_of(1)->rx[CHANNEL].busy = side[1].nic.self + 1;
 	make(VNET_WR_RDMA_WRITE, 64);
@@ -592,7 +567,6 @@ static void test_twice(void)
 	make(VNET_WR_RDMA_WRITE, 64);
 	arrives();
 	CHECK(is_written());
-	world_free();
 }
 
 /* ----------------------------------------------------------------------- permissions */
@@ -603,7 +577,6 @@ static void is_refused(u8 opcode, u64 status)
 	arrives();
 	CHECK(answer() == VNET_RETURN_ERROR && nic_le64(ack->result) == status);
 	CHECK(!is_written() && end_qp(connected[1])->state == NIC_QPS_ERR);
-	(void)opcode;
 	world_free();
 }
 
@@ -659,7 +632,6 @@ static void test_results(void)
 {
 	u32 expected, i;
 
-	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	for (i = 0; i <= NIC_RESULTS; i++) {
 		make(VNET_WR_ATOMIC_FETCH_ADD, 0);
@@ -683,7 +655,6 @@ static void test_results(void)
 	CHECK(answer() == VNET_RETURN_ERROR);
 	memcpy(&i, side[1].data, sizeof(i));
 	CHECK(i == NIC_RESULTS + 1);
-	world_free();
 }
 
 /* ------------------------------------------------------------ unreliable transports */
@@ -703,9 +674,9 @@ static void test_lacking(void)
 {
 	static const u8 opcodes[] = { VNET_WR_SEND, VNET_WR_RDMA_WRITE_IMM };
 	struct vnet_cqe cqe;
-	u32 i, psn;
+	u32 psn;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		world_make(43, &config);
 		connect_two(NIC_QPT_UC, false);
 		stream_sends(connected[0], connected[1], 4, 1, false);
@@ -731,7 +702,6 @@ static void test_datagram_again(void)
 	const u32 length = (u32)(sizeof(*head) + sizeof(*op)) + VNET_GRH_SIZE + 8;
 	struct vnet_cqe cqe;
 
-	begin_connected(41, NIC_QPT_UD);
 	make(VNET_WR_SEND, VNET_GRH_SIZE + 8);
 	op->read_len = nic_to_le32(0x1234);
 	op->rkey = 0;
@@ -745,7 +715,6 @@ static void test_datagram_again(void)
 	memcpy(space, kept, length);
 	arrives();
 	CHECK(!end_poll(connected[1], &cqe));
-	world_free();
 }
 
 /* -------------------------------------------------------------------------- requester */
@@ -753,12 +722,10 @@ static void test_datagram_again(void)
 /* A producer index that is further ahead than the ring has slots. */
 static void test_index(void)
 {
-	begin_connected(41, NIC_QPT_RC);
 	connected[0]->sq.hdr->prod += 100000;
 	nic_send_doorbell(&side[0].nic, connected[0]->qpn);
 	CHECK(end_qp(connected[0])->state == NIC_QPS_ERR);
 	CHECK(!row_of(0)->busy);
-	world_free();
 }
 
 /* An operation that the transport type does not support is not transmitted. */
@@ -769,8 +736,7 @@ static void test_transport(void)
 	world_make(44, &config);
 	connect_two(NIC_QPT_UC, false);
 	stream_sends(connected[0], connected[1], 4, 1, false);
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	end_qp(connected[0])->attr.max_rd_atomic = 8;
 	end_send(connected[0], &w, 0, 64);
 	CHECK(!row_of(0)->busy);
@@ -782,14 +748,12 @@ static void test_transport(void)
 static void test_under_way(void)
 {
 	struct vnet_send_wqe w;
-	u32 i;
 
 	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
-	for (i = 0; i < 2 * NIC_RESULTS; i++) {
+	for (u32 i = 0; i < 2 * NIC_RESULTS; i++) {
 		w = request(VNET_WR_ATOMIC_FETCH_ADD, i);
-		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], 0);
 		w.rdma.compare_add = 1;
 		end_send(connected[0], &w, HALF, 8);
 	}
@@ -800,7 +764,7 @@ static void test_under_way(void)
 	side[0].nic.hdr->settings.channels = VNET_WIRE_CHANNELS;
 	row_of(0)->window = ~0u;
 	faults.lose = 1000;
-	for (i = 0; i < 2 * NIC_WINDOW; i++) {
+	for (u32 i = 0; i < 2 * NIC_WINDOW; i++) {
 		w = request(VNET_WR_SEND, i);
 		end_send(connected[0], &w, 0, 64);
 	}
@@ -813,9 +777,7 @@ static void test_half_sent(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
-	begin_connected(41, NIC_QPT_RC);
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	side[0].nic.hdr->settings.adaptive = 1;
 	row_of(0)->credit = 2 << 8;
 	end_send(connected[0], &w, 0, 1000000);
@@ -823,7 +785,6 @@ static void test_half_sent(void)
 	/* All transmitted packets arrive. */
 	set_length(connected[0], connected[0]->sq_prod - 1, 100);
 	CHECK(end_wait(connected[0]).status == VNET_WC_LOC_QP_OP_ERR);
-	world_free();
 }
 
 /* ------------------------------------------------------------------- acknowledgements */
@@ -900,7 +861,6 @@ static void test_late_answer(void)
 	struct nic_tx *tx;
 	struct vnet_cqe cqe;
 
-	begin_connected(41, NIC_QPT_RC);
 	send_lost();
 	ep = endpoint_of(connected[0]);
 	tx = &row_of(0)->tx[0];
@@ -909,7 +869,6 @@ static void test_late_answer(void)
 	make_answer(VNET_ACK_DONE, 0);
 	answers();
 	CHECK(!end_poll(connected[0], &cqe) && !ep->done && ep->una != ep->next);
-	world_free();
 }
 
 /* ---------------------------------------------------------------------- local checks */
@@ -919,7 +878,6 @@ static void test_sges(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
 	struct vnet_sge *sge;
-	u32 i;
 
 	begin_connected(41, NIC_QPT_RC);
 	end_recv(connected[1], 1, 0, 64);
@@ -940,7 +898,7 @@ static void test_sges(void)
 				  VNET_WQE_HDR_SIZE);
 	w.num_sge = 3;
 	memcpy(slot_of(connected[0], connected[0]->sq_prod), &w, sizeof(w));
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		sge[i] = (struct vnet_sge){ .addr = (u64)(unsigned long)side[0].data,
 					    .length = 8,
 					    .lkey = side[0].key };
@@ -955,14 +913,12 @@ static void test_others_window(void)
 	struct vnet_send_wqe w = request(VNET_WR_LOCAL_INV, 3);
 	const u32 key = 8u << NIC_KEY_TAG_BITS;
 
-	begin_connected(41, NIC_QPT_RC);
 	CHECK(nic_mr_create(&side[0].nic, &(struct nic_mr_params){ .key = key,
 								   .kind = NIC_MR_WINDOW_2,
 								   .pdn = 2 }) == NIC_OK);
 	w.imm = key;
 	end_send(connected[0], &w, 0, 0);
 	CHECK(end_wait(connected[0]).status == VNET_WC_MW_BIND_ERR);
-	world_free();
 }
 
 static u32 first_psn;
@@ -973,7 +929,6 @@ static void lose_first(u32 to, const void *frame, u32 length)
 	const struct vnet_frame *f = frame;
 	const struct vnet_frame_op *o;
 
-	(void)length;
 	o = (const struct vnet_frame_op *)((const struct vnet_frame_ack *)(f + 1) + f->nacks);
 	faults.lose =
 		to == 1 && f->kind == VNET_FRAME_DATA && nic_le32(o->psn) == first_psn ? 1000 : 0;
@@ -984,19 +939,16 @@ static void test_wide(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 3);
 	const struct nic_endpoint *ep;
-	u32 i;
 
-	begin_connected(41, NIC_QPT_RC);
 	ep = endpoint_of(connected[0]);
 	side[0].nic.hdr->settings.adaptive = 0;
 	row_of(0)->payload = 1024;
 	row_of(0)->window = ~0u;
 	first_psn = ep->next;
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	on_frame = lose_first;
 	end_send(connected[0], &w, 0, 300 * 1024);
-	for (i = 0; i < 1000; i++) {
+	for (u32 i = 0; i < 1000; i++) {
 		pass(20000);
 		CHECK(ep->una == first_psn && ep->next - ep->una <= NIC_WINDOW);
 	}
@@ -1004,17 +956,14 @@ static void test_wide(void)
 	on_frame = NULL;
 	faults.lose = 0;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	world_free();
 }
 
 /* One frame refuses two requests: the first completes with its status, the second is flushed. */
 static void test_first_failure(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
-	struct vnet_cqe cqe;
-	u32 i, length = sizeof(*head) + 2 * sizeof(*ack);
+	u32 length = sizeof(*head) + 2 * sizeof(*ack);
 
-	begin_connected(41, NIC_QPT_RC);
 	faults.lose = 1000;
 	end_send(connected[0], &w, 0, 64);
 	w.wr_id = 4;
@@ -1025,17 +974,15 @@ static void test_first_failure(void)
 	ack[1] = ack[0];
 	ack[1].channel = 1;
 	ack[1].result = nic_to_le64(VNET_WC_REM_OP_ERR);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		ack[i].seq = nic_to_le32(row_of(0)->tx[i].seq);
 		ack[i].timestamp = nic_to_le32(row_of(0)->tx[i].timestamp);
 	}
 	head->crc = 0;
 	nic_frame_sum(space, length);
 	deliver_from(0, 1, space, length);
-	cqe = end_wait(connected[0]);
-	CHECK(cqe.wr_id == 3 && cqe.status == VNET_WC_REM_ACCESS_ERR);
+	(void)end_expect(connected[0], 3, VNET_WC_REM_ACCESS_ERR);
 	CHECK(end_wait(connected[0]).status == VNET_WC_WR_FLUSH_ERR);
-	world_free();
 }
 
 static struct nic_endpoint raced;
@@ -1044,7 +991,6 @@ static u32 other_psn;
 /* Another thread records a failure in between. */
 static void fail_other(int step)
 {
-	(void)step;
 	on_step = NULL;
 	nic_vn_fail(&raced, other_psn, VNET_WC_REM_ACCESS_ERR);
 }
@@ -1052,9 +998,7 @@ static void fail_other(int step)
 /* Two threads, with different locks, record failures: the earlier packet counts, with its status. */
 static void test_failures_race(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		raced.failed = 0;
 		other_psn = i ? 9 : 7;
 		on_step = fail_other;
@@ -1070,13 +1014,11 @@ static void test_retired(void)
 {
 	u64 again;
 
-	begin_connected(41, NIC_QPT_RC);
 	send_lost();
 	row_of(0)->tx[0].psn--;
 	again = counters(0)->retransmitted;
 	pass(100 * MS);
 	CHECK(!row_of(0)->busy && counters(0)->retransmitted == again);
-	world_free();
 }
 
 /* Returned datagrams complete with a status that is valid for them. */
@@ -1085,15 +1027,12 @@ static void test_returned(void)
 	static const u64 statuses[] = { 0x100, VNET_WC_SUCCESS, VNET_WC_WR_FLUSH_ERR,
 					VNET_WC_RNR_RETRY_EXC_ERR };
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
-	u32 i;
 
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		ends_return = true;
 		begin_connected(41, NIC_QPT_UD);
 		ends_return = false;
-		memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
-		w.ud.remote_qpn = connected[1]->qpn;
-		w.ud.remote_qkey = 0x1234;
+		aim_datagram(&w, connected[1]);
 		faults.lose = 1000;
 		end_send(connected[0], &w, 0, 64);
 		CHECK(row_of(0)->busy == 1);
@@ -1141,9 +1080,8 @@ static void die_in_copy(void)
 static void test_atomic_death(void)
 {
 	u64 word;
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		begin_connected(41, NIC_QPT_RC);
 		memset(side[1].data, 0, 64);
 		make(VNET_WR_ATOMIC_FETCH_ADD, 0);
@@ -1175,17 +1113,14 @@ static void test_retire_death(void)
 	static const int steps[] = { 21, 22, 23 };
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 	struct vnet_cqe cqe;
-	u32 i;
 
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		begin_connected(41, NIC_QPT_RC);
-		w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], 0);
 		end_send(connected[0], &w, 0, 64);
 		dies_at = steps[i];
 		dies(passes, 0);
-		cqe = end_wait(connected[0]);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == 9);
+		(void)end_expect(connected[0], 9, VNET_WC_SUCCESS);
 		pass(100 * MS);
 		CHECK(!end_poll(connected[0], &cqe));
 		still_works();
@@ -1198,21 +1133,17 @@ static void test_left(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 9);
 
-	begin_connected(41, NIC_QPT_RC);
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	end_qp(connected[0])->sq_lock = 7;
 	end_send(connected[0], &w, 0, 64);
 	CHECK(!row_of(0)->busy);
 	nic_recover(&side[0].nic, 7, 7);
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	world_free();
 }
 
 /* A REFUSE from a peer that has answered before is ignored, even while the row is CALLING. */
 static void test_refused(void)
 {
-	begin_connected(41, NIC_QPT_RC);
 	nic_row_renew(&side[1].nic, row_of(1));
 	CHECK(row_of(1)->state == NIC_ROW_CALLING && row_of(1)->incarnation);
 	memset(row_of(1)->nonce, 0x55, sizeof(row_of(1)->nonce));
@@ -1228,7 +1159,6 @@ static void test_refused(void)
 	arrives_from(0, HELLO_LENGTH);
 	CHECK(!refused && !row_of(1)->refused);
 	still_works();
-	world_free();
 }
 
 /* Key operations are executed by the queue pair's own process or the agent only. */
@@ -1239,7 +1169,6 @@ static void test_own_keys(void)
 	const u32 key = 8u << NIC_KEY_TAG_BITS;
 	struct vnet_cqe cqe;
 
-	begin_connected(41, NIC_QPT_RC);
 	CHECK(nic_mr_create(nic, &(struct nic_mr_params){ .key = key,
 							  .kind = NIC_MR_WINDOW_2,
 							  .pdn = 1 }) == NIC_OK);
@@ -1252,64 +1181,60 @@ static void test_own_keys(void)
 	CHECK(!end_poll(connected[0], &cqe));
 	nic->space = NIC_SPACE_POINTER;
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
-	world_free();
 }
 
 /* The outstanding bytes do not exceed the window that the peer announced. */
 static void test_bytes(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
-	u32 i;
 
-	begin_connected(41, NIC_QPT_RC);
 	side[0].nic.hdr->settings.adaptive = 0;
 	row_of(0)->window = 4096;
 	faults.lose = 1000;
-	for (i = 0; i < 10; i++)
+	for (u32 i = 0; i < 10; i++)
 		end_send(connected[0], &w, 0, 1500);
 	CHECK(row_of(0)->unacked == 2 && row_of(0)->unacked_bytes == 3000);
-	world_free();
 }
 
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "heads", test_heads },
-		{ "lengths", test_lengths },
-		{ "reads", test_reads },
-		{ "calls", test_calls },
-		{ "known", test_known },
-		{ "meet", test_meet },
-		{ "window", test_window },
-		{ "again", test_again },
-		{ "read-data", test_read_data },
-		{ "reused", test_reused },
-		{ "datagram-death", test_datagram_death },
-		{ "new-life", test_new_life },
-		{ "twice", test_twice },
-		{ "rights", test_rights },
-		{ "results", test_results },
-		{ "lacking", test_lacking },
-		{ "datagram-again", test_datagram_again },
-		{ "index", test_index },
-		{ "transport", test_transport },
-		{ "under-way", test_under_way },
-		{ "half-sent", test_half_sent },
-		{ "answers", test_answers },
-		{ "late-answer", test_late_answer },
-		{ "sges", test_sges },
-		{ "others-window", test_others_window },
-		{ "wide", test_wide },
-		{ "first-failure", test_first_failure },
-		{ "failures-race", test_failures_race },
-		{ "retired", test_retired },
-		{ "returned", test_returned },
-		{ "atomic-death", test_atomic_death },
-		{ "retire-death", test_retire_death },
-		{ "left", test_left },
-		{ "refused", test_refused },
-		{ "own-keys", test_own_keys },
-		{ "bytes", test_bytes },
+		{ "heads", test_heads, NIC_QPT_RC },
+		{ "lengths", test_lengths, OWN_WORLD },
+		{ "reads", test_reads, OWN_WORLD },
+		{ "calls", test_calls, NIC_QPT_RC },
+		{ "known", test_known, NIC_QPT_RC },
+		{ "meet", test_meet, NIC_QPT_RC },
+		{ "window", test_window, NIC_QPT_RC },
+		{ "again", test_again, OWN_WORLD },
+		{ "read-data", test_read_data, OWN_WORLD },
+		{ "reused", test_reused, OWN_WORLD },
+		{ "datagram-death", test_datagram_death, NIC_QPT_UD },
+		{ "new-life", test_new_life, NIC_QPT_RC },
+		{ "twice", test_twice, NIC_QPT_RC },
+		{ "rights", test_rights, OWN_WORLD },
+		{ "results", test_results, NIC_QPT_RC },
+		{ "lacking", test_lacking, OWN_WORLD },
+		{ "datagram-again", test_datagram_again, NIC_QPT_UD },
+		{ "index", test_index, NIC_QPT_RC },
+		{ "transport", test_transport, OWN_WORLD },
+		{ "under-way", test_under_way, OWN_WORLD },
+		{ "half-sent", test_half_sent, NIC_QPT_RC },
+		{ "answers", test_answers, OWN_WORLD },
+		{ "late-answer", test_late_answer, NIC_QPT_RC },
+		{ "sges", test_sges, OWN_WORLD },
+		{ "others-window", test_others_window, NIC_QPT_RC },
+		{ "wide", test_wide, NIC_QPT_RC },
+		{ "first-failure", test_first_failure, NIC_QPT_RC },
+		{ "failures-race", test_failures_race, OWN_WORLD },
+		{ "retired", test_retired, NIC_QPT_RC },
+		{ "returned", test_returned, OWN_WORLD },
+		{ "atomic-death", test_atomic_death, OWN_WORLD },
+		{ "retire-death", test_retire_death, OWN_WORLD },
+		{ "left", test_left, NIC_QPT_RC },
+		{ "refused", test_refused, NIC_QPT_RC },
+		{ "own-keys", test_own_keys, NIC_QPT_RC },
+		{ "bytes", test_bytes, NIC_QPT_RC },
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "--list")) {

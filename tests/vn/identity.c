@@ -157,14 +157,13 @@ static void proves_nothing(u8 address, u32 length)
  */
 static void test_proofs(void)
 {
-	u32 i, length;
+	u32 length;
 
-	begin_connected(1, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	CHECK(row_of(1)->local && row_of(0)->local);
 	CHECK(memcmp(row_of(1)->secret_in, row_of(1)->secret_out, VNET_WIRE_SECRET_SIZE) != 0);
 	CHECK(!memcmp(row_of(1)->secret_in, row_of(0)->secret_out, VNET_WIRE_SECRET_SIZE));
-	for (i = 0; i < 8 * VNET_WIRE_SECRET_SIZE; i++) {
+	for (u32 i = 0; i < 8 * VNET_WIRE_SECRET_SIZE; i++) {
 		length = make_write(64);
 		head->secret[i / 8] ^= (u8)(1u << i % 8);
 		proves_nothing(0, length);
@@ -195,7 +194,6 @@ static void test_proofs(void)
 	proves_nothing(0, HELLO_LENGTH);
 	arrives_from(0, make_write(64));
 	CHECK(is_written());
-	world_free();
 }
 
 /* ------------------------------------------------------------------- cookies */
@@ -204,14 +202,13 @@ static void test_proofs(void)
 static void test_cookies(void)
 {
 	struct caller c, other;
-	u32 high, i;
+	u32 high;
 
-	begin_connected(2, NIC_QPT_RC);
 	high = side[1].nic.hdr->row_high;
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[14] = 9;
 	c.its_life = side[1].nic.hdr->incarnation;
-	for (i = 0; i < 300; i++) {
+	for (u32 i = 0; i < 300; i++) {
 		c.gid[13] = (u8)i;
 		call(&c, VNET_FRAME_HELLO);
 	}
@@ -235,7 +232,6 @@ static void test_cookies(void)
 	call_with_cookie(&c);
 	CHECK(side[1].nic.hdr->row_high == high + 1);
 	CHECK(side[1].nic.row[high].state == NIC_ROW_UP);
-	world_free();
 }
 
 /* -------------------------------------------------------------------- claims */
@@ -246,9 +242,8 @@ static void test_claims(void)
 	struct nic_row *row;
 	struct caller c;
 	u64 life, claims;
-	u32 i, id;
+	u32 id;
 
-	begin_connected(3, NIC_QPT_RC);
 	row = row_of(1);
 	life = row->incarnation;
 	id = row->id;
@@ -264,7 +259,7 @@ static void test_claims(void)
 	CHECK(row->incarnation == life && row->id == id);
 	/* With a cookie, from another address, for much longer than the `unreachable` time. */
 	claims = counters(1)->bad_claim;
-	for (i = 0; i < 100; i++) {
+	for (u32 i = 0; i < 100; i++) {
 		call_with_cookie(&c);
 		pass(100 * MS);
 	}
@@ -284,16 +279,14 @@ static void test_claims(void)
 	c.life = life + 1;
 	call_with_cookie(&c);
 	CHECK(row->incarnation == life + 1 && row->id != id && row->state == NIC_ROW_UP);
-	world_free();
 }
 
 /* Traffic resumes within 100 ms of a restart at the same address, whichever side begins. */
 static void test_restart(void)
 {
 	u64 since;
-	u32 who;
 
-	for (who = 0; who < 2; who++) {
+	for (u32 who = 0; who < 2; who++) {
 		begin_connected(4 + who, NIC_QPT_RC);
 		nic_link_renew(&side[1].nic, side[1].nic.hdr->incarnation + 1000);
 		since = now_ns;
@@ -320,7 +313,6 @@ static void test_moved(void)
 	struct nic_row *row;
 	struct caller c;
 
-	begin_connected(6, NIC_QPT_RC);
 	row = row_of(1);
 	c = caller_of(0, ELSEWHERE, row->incarnation - 500);
 	patience = side[1].nic.hdr->settings.unreachable * MS;
@@ -334,16 +326,13 @@ static void test_moved(void)
 	}
 	CHECK(now_ns - since > patience && row->incarnation == c.life);
 	CHECK(row->state == NIC_ROW_UP && counters(1)->bad_claim >= 4);
-	world_free();
 }
 
 /* ---------------------------------------------------------------------- rows */
 
 static bool has_row(u8 number, u8 address)
 {
-	u32 i;
-
-	for (i = 0; i < side[1].nic.max_row; i++) {
+	for (u32 i = 0; i < side[1].nic.max_row; i++) {
 		const struct nic_row *row = &side[1].nic.row[i];
 
 		if (row->state != NIC_ROW_FREE && row->gid[13] == number &&
@@ -360,13 +349,12 @@ static bool has_row(u8 number, u8 address)
 static void test_rows(void)
 {
 	struct caller c;
-	u32 most, i;
+	u32 most;
 
-	begin_connected(7, NIC_QPT_RC);
 	most = side[1].nic.max_row;
 	CHECK(most == 4);
 	c = caller_of(0, ELSEWHERE, 5000);
-	for (i = 1; i <= 20; i++) {
+	for (u32 i = 1; i <= 20; i++) {
 		c.gid[13] = (u8)i;
 		call_with_cookie(&c);
 		CHECK(has_row((u8)i, ELSEWHERE));
@@ -379,7 +367,7 @@ static void test_rows(void)
 	call_with_cookie(&c);
 	CHECK(has_row(100, NOWHERE));
 	c.address = ELSEWHERE;
-	for (i = 21; i <= 40; i++) {
+	for (u32 i = 21; i <= 40; i++) {
 		c.gid[13] = (u8)i;
 		call_with_cookie(&c);
 		CHECK(has_row((u8)i, ELSEWHERE) && has_row(100, NOWHERE));
@@ -389,7 +377,6 @@ static void test_rows(void)
 	CHECK(row_of(1)->state == NIC_ROW_UP && !row_of(1)->address.bytes[0]);
 	still_works();
 	CHECK(!counters(1)->no_row);
-	world_free();
 }
 
 /* Moves a queue pair of side 1 from INIT to RTR, with a peer at this GID. */
@@ -421,10 +408,8 @@ static void test_paths(void)
 	struct end *e[3];
 	struct caller c;
 	u8 gid[16];
-	u32 i;
 
-	begin_connected(12, NIC_QPT_RC);
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		e[i] = end_make(&side[1], NIC_QPT_UC, false);
 		end_state(e[i], NIC_QPS_INIT, NULL);
 	}
@@ -438,7 +423,7 @@ static void test_paths(void)
 	nic->hdr->row_lock = 0;
 
 	c = caller_of(0, ELSEWHERE, 5000);
-	for (i = 1; i < nic->max_row; i++) {
+	for (u32 i = 1; i < nic->max_row; i++) {
 		c.gid[13] = (u8)i;
 		call_with_cookie(&c);
 		nic->row[i].owed = 1;
@@ -463,7 +448,6 @@ static void test_paths(void)
 	gid[15] = 99;
 	CHECK(connect_to(e[0], gid) == NIC_OK && qp->row == NIC_NONE);
 	still_works();
-	world_free();
 }
 
 /*
@@ -476,7 +460,6 @@ static void test_late_call(void)
 	struct caller c;
 	u32 peer_row, seq;
 
-	begin_connected(13, NIC_QPT_UD);
 	row = row_of(1);
 	peer_row = row->peer_row;
 	seq = row->rx[0].seq;
@@ -487,7 +470,6 @@ static void test_late_call(void)
 	pass(50 * MS);
 	CHECK(row->peer_row == peer_row && row->rx[0].seq == seq);
 	datagrams(connected[0], connected[1], 4);
-	world_free();
 }
 
 /* ---------------------------------------------------------------- key groups */
@@ -550,7 +532,6 @@ static void test_addressed(void)
 	struct caller c;
 	u32 i, length;
 
-	begin_connected(9, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[13] = 3;
@@ -581,7 +562,6 @@ static void test_addressed(void)
 	nic_receive_end(&side[1].nic);
 	CHECK(!is_written());
 	still_works();
-	world_free();
 }
 
 /* --------------------------------------------------------------------- limits */
@@ -592,9 +572,8 @@ static void test_limits(void)
 	struct vnet_frame_ack *ack = (struct vnet_frame_ack *)(head + 1);
 	struct caller c;
 	u64 before;
-	u32 i, channel;
+	u32 i;
 
-	begin_connected(10, NIC_QPT_RC);
 	side[1].nic.hdr->settings.payload = 2048;
 	c = caller_of(0, ELSEWHERE, 5000);
 	c.gid[13] = 3;
@@ -615,7 +594,7 @@ static void test_limits(void)
 		CHECK(side[1].nic.row[i].payload <= 2048 || i == 0);
 	CHECK(side[1].nic.row[side[1].nic.hdr->row_high - 1].payload == 2048);
 	/* Acknowledgements for invalid channels: the first number, the last, and some between. */
-	for (channel = VNET_WIRE_CHANNELS; channel < 256; channel += 1 + channel % 7) {
+	for (u32 channel = VNET_WIRE_CHANNELS; channel < 256; channel += 1 + channel % 7) {
 		memset(space, 0, sizeof(*head) + sizeof(*ack));
 		sign_for(1, head);
 		head->kind = VNET_FRAME_ACK;
@@ -626,7 +605,6 @@ static void test_limits(void)
 		CHECK(counters(1)->bad_field == before + 1);
 	}
 	still_works();
-	world_free();
 }
 
 /* -------------------------------------------------------------------- refusal */
@@ -712,30 +690,33 @@ static void test_refusal(void)
 static void test_keys(void)
 {
 	u8 before[VNET_WIRE_SECRET_SIZE];
-	u32 i;
 
-	begin_connected(13, NIC_QPT_RC);
 	memcpy(before, row_of(1)->secret_in, sizeof(before));
 	world_key = 2;
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		nic_link_check(&side[i].nic);
 	CHECK(row_of(1)->state != NIC_ROW_UP);
 	still_works();
 	CHECK(row_of(1)->local && memcmp(before, row_of(1)->secret_in, sizeof(before)) != 0);
 	world_key = 1;
-	world_free();
 }
 
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "proofs", test_proofs },       { "cookies", test_cookies },
-		{ "claims", test_claims },       { "restart", test_restart },
-		{ "moved", test_moved },         { "rows", test_rows },
-		{ "groups", test_groups },       { "addressed", test_addressed },
-		{ "limits", test_limits },       { "refusal", test_refusal },
-		{ "late-call", test_late_call }, { "keys", test_keys },
-		{ "paths", test_paths },
+		{ "proofs", test_proofs, NIC_QPT_RC },
+		{ "cookies", test_cookies, NIC_QPT_RC },
+		{ "claims", test_claims, NIC_QPT_RC },
+		{ "restart", test_restart, OWN_WORLD },
+		{ "moved", test_moved, NIC_QPT_RC },
+		{ "rows", test_rows, NIC_QPT_RC },
+		{ "groups", test_groups, OWN_WORLD },
+		{ "addressed", test_addressed, NIC_QPT_RC },
+		{ "limits", test_limits, NIC_QPT_RC },
+		{ "refusal", test_refusal, OWN_WORLD },
+		{ "late-call", test_late_call, NIC_QPT_UD },
+		{ "keys", test_keys, NIC_QPT_RC },
+		{ "paths", test_paths, NIC_QPT_RC },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -14,10 +14,8 @@
 
 static void make_world(void)
 {
-	u32 i;
-
 	world_make(1, &world_usual);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		side[i].nic.hdr->lid = LID(i);
 }
 
@@ -27,14 +25,13 @@ static void test_map(void)
 {
 	static const u16 unicast[] = { 1, 2, 0xbfff }, others[] = { 0, 0xc000, 0xfffe, 0xffff };
 	u8 gid[16], real[16] = { 0xfe, 0x80, [8] = 0x02, [15] = 7 };
-	u32 i;
 
-	for (i = 0; i < 3; i++) {
+	for (u32 i = 0; i < 3; i++) {
 		nic_lid_gid(unicast[i], gid);
 		CHECK(nic_gid_lid(gid) == unicast[i] && nic_lid_is_unicast(unicast[i]));
 		CHECK(!nic_is_group_gid(gid));
 	}
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		nic_lid_gid(others[i], gid);
 		CHECK(!nic_gid_lid(gid) && !nic_lid_is_unicast(others[i]));
 	}
@@ -58,10 +55,9 @@ static void send_one(struct end *a, struct end *b)
 	end_recv(b, 6, HALF, 3000);
 	memset(a->side->data, 0x5a, 2000);
 	end_send(a, &w, 0, 2000);
-	cqe = end_wait(a);
-	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == 5);
-	cqe = end_wait(b);
-	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == 6 && cqe.byte_len == 2000);
+	(void)end_expect(a, 5, VNET_WC_SUCCESS);
+	cqe = end_expect(b, 6, VNET_WC_SUCCESS);
+	CHECK(cqe.byte_len == 2000);
 	CHECK(!(cqe.flags & (VNET_WC_GRH | VNET_WC_LID)) && cqe.src_qp == a->qpn);
 	CHECK(b->side->data[HALF] == 0x5a && b->side->data[HALF + 1999] == 0x5a);
 }
@@ -88,7 +84,6 @@ static void test_connected(u8 type)
 static void test_nobody(void)
 {
 	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
-	struct vnet_cqe cqe;
 	struct end *a, *b;
 
 	make_world();
@@ -97,8 +92,7 @@ static void test_nobody(void)
 	side[1].nic.hdr->lid = NOBODY;
 	end_connect(a, b);
 	end_send(a, &w, 0, 8);
-	cqe = end_wait(a);
-	CHECK(cqe.status == VNET_WC_RETRY_EXC_ERR && cqe.wr_id == 7);
+	(void)end_expect(a, 7, VNET_WC_RETRY_EXC_ERR);
 	world_free();
 }
 
@@ -155,11 +149,8 @@ static struct vnet_send_wqe datagram(const struct end *to, u16 dlid)
 
 static void send_datagram(struct end *a, const struct vnet_send_wqe *w)
 {
-	struct vnet_cqe cqe;
-
 	end_send(a, w, 0, 100);
-	cqe = end_wait(a);
-	CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == w->wr_id);
+	(void)end_expect(a, w->wr_id, VNET_WC_SUCCESS);
 }
 
 /* Checks the completion and the GRH of a datagram. */
@@ -197,21 +188,20 @@ static void test_datagrams(void)
 	static const u16 lost[] = { 0, NOBODY, GROUP, 0xffff };
 	struct end *a, *b, *c;
 	struct vnet_cqe cqe;
-	u32 i;
 
 	make_world();
 	a = end_make(&side[0], NIC_QPT_UD, false);
 	b = end_make(&side[1], NIC_QPT_UD, false);
 	c = end_make(&side[0], NIC_QPT_UD, false);
 	end_connect(a, b);
-	for (i = NIC_QPS_INIT; i <= NIC_QPS_RTS; i++)
+	for (u32 i = NIC_QPS_INIT; i <= NIC_QPS_RTS; i++)
 		end_state(c, (u8)i, a);
 	exchange(a, b);
 	exchange(b, a);
 	exchange(a, c);
 
 	end_recv(b, 4, HALF, 200);
-	for (i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 4; i++) {
 		struct vnet_send_wqe w = datagram(b, lost[i]);
 
 		send_datagram(a, &w);

@@ -36,8 +36,7 @@ static void missing_for_long(u8 opcode, u32 length)
 	/* 4 ms, twice. */
 	qp->attr.timeout = 10;
 	qp->attr.retry_cnt = 1;
-	w.rdma.remote_addr = (u64)(unsigned long)(connected[1]->side->data + HALF);
-	w.rdma.rkey = connected[1]->side->key;
+	aim(&w, &side[1], HALF);
 	fill(side[opcode == VNET_WR_RDMA_READ].data + (opcode == VNET_WR_RDMA_READ ? HALF : 0),
 	     length, 3);
 	faults.lose = 1000;
@@ -64,9 +63,7 @@ static void datagram_missing_for_long(void)
 	b = end_make(&side[1], NIC_QPT_UD, false);
 	end_connect(a, b);
 	datagrams(a, b, 1);
-	memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
-	w.ud.remote_qpn = b->qpn;
-	w.ud.remote_qkey = 0x1234;
+	aim_datagram(&w, b);
 	fill(side[0].data, 500, 3);
 	end_recv(b, 2, HALF, 2048);
 	faults.lose = 1000;
@@ -91,8 +88,7 @@ static void flushed_while_missing(void)
 	begin_paged(32);
 	word = (u64 *)(void *)(side[1].data + HALF);
 	*word = 7;
-	w.rdma.remote_addr = (u64)(unsigned long)word;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], HALF);
 	w.rdma.compare_add = 1;
 	pages_gone = 0;
 	end_send(connected[0], &w, 0, 8);
@@ -107,14 +103,11 @@ static void flushed_while_missing(void)
 /* A failed fetch does not fail a later request, which asked for pages after it. */
 static void each_asks_for_itself(void)
 {
-	u32 i;
-
 	begin_paged(34);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
 
-		w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], HALF);
 		faults.lose = i ? 0 : 1000;
 		end_send(connected[0], &w, i * 8192, 100);
 		faults.lose = 0;
@@ -128,7 +121,7 @@ static void each_asks_for_itself(void)
 	pass(20000000);
 	CHECK(pages_missed);
 	pages_gone = 2;
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	pages_lost_at = 0;
 	end_paged();
@@ -137,16 +130,13 @@ static void each_asks_for_itself(void)
 /* A long message causes few fetches, and memory that is not paged causes none. */
 static void asked_by_the_block(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
 
 		pages_miss = i ? 1000000 : 0;
 		world_make(33, &config);
 		connect_two(NIC_QPT_RC, false);
-		w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-		w.rdma.rkey = side[1].key;
+		aim(&w, &side[1], HALF);
 		pages_asked = 0;
 		end_send(connected[0], &w, 0, HALF);
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
@@ -162,8 +152,7 @@ static void read_begin(u32 length)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_READ, 1);
 
-	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], HALF);
 	fill(side[1].data + HALF, length, 3);
 	end_send(connected[0], &w, 0, length);
 }
@@ -183,7 +172,6 @@ static void missing_holds_nothing(void)
 	struct nic_config one = config;
 	struct end *a, *b;
 	u64 sent;
-	u32 i;
 
 	one.max_frame = 1;
 	pages_miss = 1000000;
@@ -200,9 +188,8 @@ static void missing_holds_nothing(void)
 	sent = side[0].nic.hdr->counters.frames_sent;
 	pass(20000000);
 	CHECK(side[0].nic.hdr->counters.frames_sent == sent);
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
-	for (i = 0; i < 10; i++) {
+	aim(&w, &side[1], 0);
+	for (u32 i = 0; i < 10; i++) {
 		end_send(a, &w, 0, 0);
 		CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	}
@@ -222,8 +209,7 @@ static void missing_again_and_again(u32 sequence_bits)
 	side[1].nic.hdr->settings.sequence_bits = sequence_bits;
 	connect_two(NIC_QPT_RC, false);
 	stream_sends(connected[0], connected[1], 1, 1, false);
-	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], HALF);
 	pages_gone = 0;
 	pages_flee = true;
 	pages_missed = 0;
@@ -274,7 +260,7 @@ static void impatient_for_own_pages(void)
 static void heard_while_missing(void)
 {
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
-	u32 i, length;
+	u32 length;
 
 	begin_paged(44);
 	/* 4.2 ms. */
@@ -292,7 +278,7 @@ static void heard_while_missing(void)
 	faults.lose = 0;
 	pass(3000000);
 	pages_gone = 2;
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	CHECK(filled(side[0].data, 5000, 3));
 	end_paged();
@@ -302,13 +288,11 @@ static void heard_while_missing(void)
 static void impatient_after_a_refusal(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
-	u32 i;
 
 	begin_paged(43);
 	be_impatient(11);
-	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-	w.rdma.rkey = side[1].key;
-	for (i = 0; i < 2; i++) {
+	aim(&w, &side[1], HALF);
+	for (u32 i = 0; i < 2; i++) {
 		faults.lose = i ? 0 : 1000;
 		end_send(connected[0], &w, 0, 5000);
 	}
@@ -331,15 +315,13 @@ static void impatient_after_a_refusal(void)
 static void impatient_for_the_peers_pages(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 1);
-	u32 i;
 
 	begin_paged(39);
 	be_impatient(1);
-	w.rdma.remote_addr = (u64)(unsigned long)(side[1].data + HALF);
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], HALF);
 	pages_gone = 1;
 	end_send(connected[0], &w, 0, 5000);
-	for (i = 0; i < 20; i++) {
+	for (u32 i = 0; i < 20; i++) {
 		pass(100000);
 		now_ns += 2000000;
 	}
@@ -354,21 +336,20 @@ static void turn_keeps_its_wait(u32 length)
 {
 	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 2);
 	static u64 frame[VNET_WIRE_MAX_FRAME / 8 + 1];
-	u32 i, frame_length;
+	u32 frame_length;
 
 	begin_paged(40);
 	read_begin(length);
 	frame_length = last_frame(1, frame);
 	pass(5000);
 	pages_gone = 1;
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	end_send(connected[0], &w, HALF, 5000);
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	pass(2000000);
 	pages_lost_from = 0;
 	pages_lost_at = now_ns++;
-	for (i = 0; i < 50; i++) {
+	for (u32 i = 0; i < 50; i++) {
 		inject(1, frame, frame_length);
 		pass(50000);
 	}
@@ -420,9 +401,8 @@ static void sent_again_after_it_was_done(void)
 int main(void)
 {
 	static const u32 often[] = { 2, 5, 50 };
-	u32 i, k;
 
-	for (i = 0; i < 6; i++) {
+	for (u32 i = 0; i < 6; i++) {
 		pages_miss = often[i % 3];
 		world_make(20 + i, &config);
 		if (i >= 3)
@@ -430,7 +410,7 @@ int main(void)
 		everything(60);
 		print_counters();
 		CHECK(pages_missed > 100);
-		for (k = 0; i < 3 && k < 2; k++)
+		for (u32 k = 0; i < 3 && k < 2; k++)
 			CHECK(!side[k].nic.hdr->counters.unreachable);
 		pages_missed = 0;
 		world_free();

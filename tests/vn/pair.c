@@ -10,15 +10,15 @@ static void limit_of_shared_receives(void)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 7);
 	struct nic *nic;
-	u32 i, limit;
+	u32 limit;
 
 	world_make(1, &config);
 	connect_two(NIC_QPT_RC, true);
 	nic = &side[1].nic;
-	for (i = 0; i < 4; i++)
+	for (u32 i = 0; i < 4; i++)
 		end_recv(connected[1], i, i << 17, 100000);
 	CHECK(nic_srq_set_limit(nic, connected[1]->srqn, 3) == NIC_OK);
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		end_send(connected[0], &w, 0, 100000);
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 		CHECK(nic_srq_get_limit(nic, connected[1]->srqn, &limit) == NIC_OK);
@@ -42,15 +42,12 @@ static void test_clean(void)
 static void refuse_named(u32 srqn, u8 opcode)
 {
 	struct vnet_send_wqe w = request(opcode, 5);
-	struct vnet_cqe cqe;
 
 	connect_extended();
 	connected[0]->named = srqn;
-	w.rdma.remote_addr = (u64)(unsigned long)connected[1]->side->data;
-	w.rdma.rkey = connected[1]->side->key;
+	aim(&w, &side[1], 0);
 	end_send(connected[0], &w, 0, 64);
-	cqe = end_wait(connected[0]);
-	CHECK(cqe.status == VNET_WC_REM_INV_REQ_ERR && cqe.wr_id == 5);
+	(void)end_expect(connected[0], 5, VNET_WC_REM_INV_REQ_ERR);
 }
 
 static void test_named(void)
@@ -84,16 +81,13 @@ static void test_named(void)
 	while (!connected[1]->rq.hdr->cons)
 		pass(1000);
 	end_state(connected[1], NIC_QPS_ERR, NULL);
-	cqe = end_wait(connected[1]);
-	CHECK(cqe.status == VNET_WC_WR_FLUSH_ERR && cqe.wr_id == 2);
+	(void)end_expect(connected[1], 2, VNET_WC_WR_FLUSH_ERR);
 	world_free();
 }
 
 static void test_lossy(void)
 {
-	u32 seed;
-
-	for (seed = 1; seed <= 6; seed++) {
+	for (u32 seed = 1; seed <= 6; seed++) {
 		world_make(seed, &config);
 		faults = (struct link_faults){ 30, 30, 100, 10 };
 		everything(60);
@@ -108,29 +102,25 @@ static void test_frames(void)
 {
 	struct nic_config few = config;
 	struct end *a[24], *b[24];
-	u32 i, round;
 
 	few.max_frame = 7;
 	world_make(3, &few);
-	for (i = 0; i < 24; i++) {
+	for (u32 i = 0; i < 24; i++) {
 		a[i] = end_make(&side[0], NIC_QPT_RC, false);
 		b[i] = end_make(&side[1], NIC_QPT_RC, false);
 		end_connect(a[i], b[i]);
 	}
-	for (round = 0; round < 20; round++) {
-		for (i = 0; i < 24; i++) {
+	for (u32 round = 0; round < 20; round++) {
+		for (u32 i = 0; i < 24; i++) {
 			struct vnet_send_wqe w = request(VNET_WR_SEND, round);
 
 			end_recv(b[i], round, HALF + i * 1000, 1000);
 			fill(a[i]->side->data + i * 1000, 1000, i + round);
 			end_send(a[i], &w, i * 1000, 1000);
 		}
-		for (i = 0; i < 24; i++) {
-			struct vnet_cqe cqe = end_wait(a[i]);
-
-			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == round);
-			cqe = end_wait(b[i]);
-			CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == round);
+		for (u32 i = 0; i < 24; i++) {
+			(void)end_expect(a[i], round, VNET_WC_SUCCESS);
+			(void)end_expect(b[i], round, VNET_WC_SUCCESS);
 			CHECK(filled(b[i]->side->data + HALF + i * 1000, 1000, i + round));
 		}
 	}
@@ -142,10 +132,10 @@ static void test_frames(void)
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "clean", test_clean },
-		{ "lossy", test_lossy },
-		{ "frames", test_frames },
-		{ "named", test_named },
+		{ "clean", test_clean, OWN_WORLD },
+		{ "lossy", test_lossy, OWN_WORLD },
+		{ "frames", test_frames, OWN_WORLD },
+		{ "named", test_named, OWN_WORLD },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -126,9 +126,7 @@ static void one_flush(const struct flush *f)
 
 static void test_rights(u32 near, u8 type)
 {
-	u32 i;
-
-	for (i = 0; i < sizeof(flushes) / sizeof(flushes[0]); i++) {
+	for (u32 i = 0; i < sizeof(flushes) / sizeof(flushes[0]); i++) {
 		make(near, type);
 		one_flush(&flushes[i]);
 		world_free();
@@ -204,7 +202,6 @@ static void see(u32 i, const void *bytes, u32 length)
 		(const struct vnet_frame_op *)((const struct vnet_frame_ack *)(frame + 1) +
 					       frame->nacks);
 
-	(void)length;
 	if (i == 1 && frame->kind == VNET_FRAME_DATA && op->opcode == VNET_WR_FLUSH)
 		flush_frames++;
 }
@@ -277,9 +274,7 @@ static void test_again(void)
 
 int main(void)
 {
-	u32 near;
-
-	for (near = 0; near < 2; near++) {
+	for (u32 near = 0; near < 2; near++) {
 		test_rights(near, NIC_QPT_RC);
 		test_rights(near, NIC_QPT_XRC_INI);
 		test_limits(near);

@@ -13,12 +13,10 @@ struct end *receiver_make(struct side *s, u8 type)
 
 void receivers_make(u32 seed, u8 type)
 {
-	u32 i;
-
 	world_make(seed, &world_usual);
 	side[1].nic.hdr->ngids = 2;
 	sender = receiver_make(&side[0], type);
 	near = receiver_make(&side[0], type);
-	for (i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		far[i] = receiver_make(&side[1], type);
 }

@@ -214,16 +214,15 @@ static void test_lonely(void)
 {
 	struct vnet_send_wqe w;
 	u64 begin;
-	u32 i;
 
 	make_world(20);
 	faults.lose = 1000;
 	begin = now_ns;
-	for (i = 0; i < 12; i++) {
+	for (u32 i = 0; i < 12; i++) {
 		w = datagram(i);
 		end_send(a, &w, 0, LENGTH);
 	}
-	for (i = 0; i < 12; i++)
+	for (u32 i = 0; i < 12; i++)
 		ends_with(i, VNET_WC_RETRY_EXC_ERR);
 	/* 3 s, then half of that, and so on; not 12 times 3 s. */
 	CHECK(now_ns - begin > 3000000000 && now_ns - begin < 9000000000);
@@ -312,7 +311,7 @@ static u32 post_one(u32 i, const struct end *near)
 static void test_stream(u32 lose)
 {
 	static u32 status[STREAM], came[STREAM];
-	u32 told = 0, posted = 0, i;
+	u32 told = 0, posted = 0;
 	struct vnet_cqe cqe;
 	struct end *near;
 
@@ -323,7 +322,7 @@ static void test_stream(u32 lose)
 	faults = (struct link_faults){
 		.lose = lose, .twice = lose, .reorder = 3 * lose, .spoil = lose / 2
 	};
-	for (i = 0; i < 200; i++)
+	for (u32 i = 0; i < 200; i++)
 		end_recv(b, i, HALF + i * SLOT, SLOT);
 	while (told < STREAM) {
 		while (posted < STREAM && posted - told < 200) {
@@ -343,7 +342,7 @@ static void test_stream(u32 lose)
 	faults = (struct link_faults){ 0 };
 	pass(1000000000);
 	nothing_came();
-	for (i = 0; i < STREAM; i++)
+	for (u32 i = 0; i < STREAM; i++)
 		CHECK(came[i] == (status[i] == VNET_WC_SUCCESS));
 	world_free();
 }

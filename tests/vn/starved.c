@@ -18,8 +18,7 @@ static void post(u8 opcode)
 {
 	struct vnet_send_wqe w = { .wr_id = 1, .opcode = opcode, .flags = VNET_WR_SIGNALED };
 
-	w.rdma.remote_addr = (u64)(unsigned long)side[1].data;
-	w.rdma.rkey = side[1].key;
+	aim(&w, &side[1], 0);
 	end_send(a, &w, 0, LENGTH);
 }
 
@@ -66,11 +65,9 @@ static void stand_still(u64 ns)
 /* A pause of any length does not count as silence of the peer. */
 static void test_pause(u8 opcode)
 {
-	u32 i;
-
 	begin();
 	post_in_vain(opcode, 100 * MS);
-	for (i = 0; i < 10; i++)
+	for (u32 i = 0; i < 10; i++)
 		stand_still(PATIENCE + i * PATIENCE / 3);
 	expect_none();
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
@@ -80,19 +77,17 @@ static void test_pause(u8 opcode)
 /* Each side runs for a moment every 50 ms, and earlier frames were lost. */
 static void test_slow(u8 opcode)
 {
-	u32 i;
-
 	begin();
 	faults.lose = 1000;
 	post(opcode);
-	for (i = 0; i < 12; i++) {
+	for (u32 i = 0; i < 12; i++) {
 		now_ns += 50 * MS;
 		pass(5000);
 	}
 	CHECK(12 * 50 * MS > PATIENCE);
 	expect_none();
 	faults.lose = 0;
-	for (i = 0; i < 20; i++) {
+	for (u32 i = 0; i < 20; i++) {
 		now_ns += 50 * MS;
 		pass(5000);
 	}
@@ -215,9 +210,8 @@ static void test_active_meanwhile(void)
 int main(void)
 {
 	static const u8 opcodes[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ };
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		test_pause(opcodes[i]);
 		test_slow(opcodes[i]);
 		test_dead(opcodes[i]);

@@ -98,7 +98,7 @@ static void test_strangers(void)
 	static u8 copy[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
 	struct nic_counters *c;
 	u64 before;
-	u32 length, i;
+	u32 length;
 
 	world_make(9, &config);
 	connect_two(NIC_QPT_RC, false);
@@ -106,12 +106,12 @@ static void test_strangers(void)
 	c = &side[1].nic.hdr->counters;
 	length = last_frame(1, frame);
 	/* Truncated at each length, and with each single bit inverted. */
-	for (i = 0; i < length; i++) {
+	for (u32 i = 0; i < length; i++) {
 		before = dropped(c);
 		inject(1, frame, i);
 		CHECK(dropped(c) == before + 1);
 	}
-	for (i = 0; i < 8 * length; i++) {
+	for (u32 i = 0; i < 8 * length; i++) {
 		memcpy(copy, frame, length);
 		copy[i / 8] ^= (u8)(1u << i % 8);
 		before = dropped(c);
@@ -125,7 +125,7 @@ static void test_strangers(void)
 	before = c->bad_version;
 	inject(1, copy, length);
 	CHECK(c->bad_version == before + 1);
-	for (i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+	for (u32 i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		nonsense_of(i, copy);
 		before = c->bad_field;
 		inject(1, copy, sizeof(struct vnet_frame) + sizeof(struct vnet_frame_op));
@@ -301,11 +301,11 @@ static void test_latest(void)
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
 	const struct nic_row *row;
 	struct end *a, *b;
-	u32 i, first_length, second_length, refusal_length;
+	u32 first_length, second_length, refusal_length;
 
 	world_make(17, &config);
 	row = &side[0].nic.row[0];
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		side[i].nic.hdr->settings.sequence_bits = 1;
 	connect_two(NIC_QPT_RC, false);
 	a = connected[0];
@@ -313,7 +313,7 @@ static void test_latest(void)
 	stream_sends(a, b, 20, 4, false);
 	pass(10000000);
 	CHECK(!row->busy);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		end_recv(b, 2 + i, HALF, 100);
 	faults.lose = 1000;
 	first_length = keep_request(a, first);
@@ -326,7 +326,7 @@ static void test_latest(void)
 		pass(1000000);
 	arrive_again(first, first_length);
 	arrive_again(second, second_length);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		CHECK(end_wait(b).status == VNET_WC_SUCCESS);
 	CHECK(row->busy == 3);
 	inject(0, refusal, refusal_length);
@@ -338,7 +338,7 @@ static void test_latest(void)
 	end_send(connected[0], &w, 0, 100);
 	CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 	CHECK(end_wait(connected[1]).status == VNET_WC_SUCCESS);
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	world_free();
 }
@@ -350,9 +350,9 @@ static void arrive_some(u32 n)
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
-	u32 i, length;
+	u32 length;
 
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		end_recv(connected[1], 2, HALF, 100);
 		faults.lose = 1000;
 		end_send(connected[0], &w, 0, 100);
@@ -369,7 +369,6 @@ static u32 answered(u32 unit, u32 n, u32 kept)
 {
 	const struct nic_row *row = &side[1].nic.row[0];
 	u64 frames = side[1].nic.hdr->counters.frames_sent;
-	u32 i;
 
 	side[1].nic.hdr->settings.ack_unit = unit;
 	arrive_some(n);
@@ -378,7 +377,7 @@ static u32 answered(u32 unit, u32 n, u32 kept)
 	/* They are sent when ack_delay has passed. */
 	pass(65000);
 	CHECK(!row->owed);
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		CHECK(end_wait(connected[0]).status == VNET_WC_SUCCESS);
 		CHECK(end_wait(connected[1]).status == VNET_WC_SUCCESS);
 	}
@@ -425,9 +424,9 @@ static void ask_and_reply(u8 *reply, u32 *reply_length, u8 *ack, u32 *ack_length
 {
 	static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
-	u32 i, length;
+	u32 length;
 
-	for (i = 0; i < 2; i++)
+	for (u32 i = 0; i < 2; i++)
 		end_recv(connected[i], 2, HALF, 100);
 	faults.lose = 1000;
 	length = keep_request(connected[0], bytes);
@@ -514,19 +513,19 @@ static void arrive_kept(u32 i, u32 to)
 static void all_told_first(u32 n, u32 length, u32 reply, bool other)
 {
 	struct vnet_send_wqe w = request(VNET_WR_SEND, 1);
-	u32 i, sent;
+	u32 sent;
 
 	world_make(19, &config);
 	connect_two(NIC_QPT_RC, false);
 	stream_sends(connected[0], connected[1], 100, 10, false);
 	pass(10000000);
 	end_recv(connected[0], 2, HALF, reply);
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		end_recv(connected[1], 2, HALF, length);
 	faults.lose = 1000;
 	nkept = 0;
 	on_frame = keep_frame;
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		end_send(connected[0], &w, 0, length);
 	/* A process may keep acknowledgements back. */
 	side[1].nic.space = 5;
@@ -539,7 +538,7 @@ static void all_told_first(u32 n, u32 length, u32 reply, bool other)
 	on_frame = NULL;
 	faults.lose = 0;
 	arrive_kept(sent, 0);
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		expect_opcode(connected[0], VNET_WC_SEND);
 	expect_opcode(connected[0], VNET_WC_RECV);
 	side[1].nic.space = 0;
@@ -558,13 +557,13 @@ static void test_all_told_first(void)
 int main(int argc, char **argv)
 {
 	static const struct vn_test tests[] = {
-		{ "strangers", test_strangers },
-		{ "lives", test_lives },
-		{ "again", test_again },
-		{ "latest", test_latest },
-		{ "collected", test_collected },
-		{ "told", test_told_first },
-		{ "all-told", test_all_told_first },
+		{ "strangers", test_strangers, OWN_WORLD },
+		{ "lives", test_lives, OWN_WORLD },
+		{ "again", test_again, OWN_WORLD },
+		{ "latest", test_latest, OWN_WORLD },
+		{ "collected", test_collected, OWN_WORLD },
+		{ "told", test_told_first, OWN_WORLD },
+		{ "all-told", test_all_told_first, OWN_WORLD },
 	};
 
 	return run_named(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

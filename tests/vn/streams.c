@@ -18,17 +18,13 @@ struct end *connected[2];
 
 void fill(u8 *at, u32 length, u32 seed)
 {
-	u32 i;
-
-	for (i = 0; i < length; i++)
+	for (u32 i = 0; i < length; i++)
 		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
 }
 
 bool filled(const u8 *at, u32 length, u32 seed)
 {
-	u32 i;
-
-	for (i = 0; i < length; i++)
+	for (u32 i = 0; i < length; i++)
 		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
 			return false;
 	return true;
@@ -108,27 +104,21 @@ void stream_sends(struct end *a, struct end *b, u32 n, u32 window, bool late)
 
 static void one_writes_and_reads(struct end *a, struct end *b, u32 rounds)
 {
-	u32 i;
-
-	for (i = 0; i < rounds; i++) {
+	for (u32 i = 0; i < rounds; i++) {
 		u32 length = some_length();
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
 		struct vnet_cqe cqe;
 
-		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF + 5);
 		fill(a->side->data, length, i);
 		memset(b->side->data + HALF, 0xee, length + 100);
 		end_send(a, &w, 0, length);
 		w = request(VNET_WR_RDMA_READ, i + 1000);
-		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF + 5);
 		memset(a->side->data + HALF, 0, length + 100);
 		end_send(a, &w, HALF + 9, length);
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i + 1000);
+		(void)end_expect(a, i, VNET_WC_SUCCESS);
+		cqe = end_expect(a, i + 1000, VNET_WC_SUCCESS);
 		CHECK(cqe.byte_len == length);
 		CHECK(filled(b->side->data + HALF + 5, length, i));
 		CHECK(filled(a->side->data + HALF + 9, length, i));
@@ -139,26 +129,21 @@ static void one_writes_and_reads(struct end *a, struct end *b, u32 rounds)
 /* A receive for each write shows when the data is there. */
 static void writes_with_immediate(struct end *a, struct end *b, u32 rounds)
 {
-	u32 i;
-
-	for (i = 0; i < rounds; i++) {
+	for (u32 i = 0; i < rounds; i++) {
 		u32 length = some_length();
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE_IMM, i);
 		struct vnet_cqe cqe;
 
-		w.rdma.remote_addr = (u64)(unsigned long)(b->side->data + HALF + 5);
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF + 5);
 		set_imm(&w, i);
 		fill(a->side->data, length, i);
 		end_recv(b, i, 0, 0);
 		end_send(a, &w, 0, length);
-		cqe = end_wait(b);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		cqe = end_expect(b, i, VNET_WC_SUCCESS);
 		CHECK(cqe.opcode == VNET_WC_RECV_RDMA_WITH_IMM && cqe.byte_len == length);
 		CHECK(has_imm(&cqe, i));
 		CHECK(filled(b->side->data + HALF + 5, length, i));
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		(void)end_expect(a, i, VNET_WC_SUCCESS);
 	}
 }
 
@@ -166,20 +151,18 @@ static void atomics(struct end *a, struct end *b, u32 rounds)
 {
 	u64 *word = (u64 *)(void *)(b->side->data + HALF);
 	u64 *old = (u64 *)(void *)a->side->data;
-	u32 i;
 
 	*word = 0;
-	for (i = 0; i < rounds; i++) {
+	for (u32 i = 0; i < rounds; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_ATOMIC_FETCH_ADD, i);
 
-		w.rdma.remote_addr = (u64)(unsigned long)word;
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF);
 		w.rdma.compare_add = 3;
 		end_send(a, &w, i % 64 * 8, 8);
 		if (i % 64 == 63 || i == rounds - 1) {
-			u32 first = i - i % 64, j;
+			u32 first = i - i % 64;
 
-			for (j = first; j <= i; j++) {
+			for (u32 j = first; j <= i; j++) {
 				struct vnet_cqe cqe = end_wait(a);
 
 				CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == j);
@@ -193,18 +176,15 @@ static void atomics(struct end *a, struct end *b, u32 rounds)
 static void atomic_writes(struct end *a, struct end *b, u32 rounds)
 {
 	u64 *word = (u64 *)(void *)(b->side->data + HALF), *value = (u64 *)(void *)a->side->data;
-	u32 i;
 
-	for (i = 0; i < rounds; i++) {
+	for (u32 i = 0; i < rounds; i++) {
 		struct vnet_send_wqe w = request(VNET_WR_ATOMIC_WRITE, i);
 		struct vnet_cqe cqe;
 
-		w.rdma.remote_addr = (u64)(unsigned long)word;
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF);
 		*value = 0x123456789ull * (i + 1);
 		end_send(a, &w, 0, 8);
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		cqe = end_expect(a, i, VNET_WC_SUCCESS);
 		CHECK(cqe.opcode == VNET_WC_ATOMIC_WRITE);
 		CHECK(*word == *value && *value == 0x123456789ull * (i + 1));
 	}
@@ -213,9 +193,7 @@ static void atomic_writes(struct end *a, struct end *b, u32 rounds)
 /* When the flush completes, the data of all earlier writes is in place. */
 static void flushes(struct end *a, struct end *b, u32 rounds)
 {
-	u32 i, j;
-
-	for (i = 0; i < rounds; i++) {
+	for (u32 i = 0; i < rounds; i++) {
 		u32 length = some_length();
 		struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, i);
 		struct vnet_cqe cqe;
@@ -223,46 +201,39 @@ static void flushes(struct end *a, struct end *b, u32 rounds)
 		w.flags = 0;
 		w.rdma.rkey = b->side->key;
 		fill(a->side->data, length, i);
-		for (j = 0; j < 3; j++) {
+		for (u32 j = 0; j < 3; j++) {
 			w.rdma.remote_addr =
 				(u64)(unsigned long)b->side->data + HALF + (u64)j * length;
 			end_send(a, &w, 0, length);
 		}
 		w = request(VNET_WR_FLUSH, i);
-		w.rdma.remote_addr = (u64)(unsigned long)b->side->data + HALF;
-		w.rdma.rkey = b->side->key;
+		aim(&w, b->side, HALF);
 		w.rdma.compare_add = 3ull * length;
 		w.rdma.swap = vnet_flush_operand(VNET_FLUSH_GLOBAL,
 						 i % 2 ? VNET_FLUSH_MR : VNET_FLUSH_RANGE);
 		end_send(a, &w, 0, 0);
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
+		cqe = end_expect(a, i, VNET_WC_SUCCESS);
 		CHECK(cqe.opcode == VNET_WC_FLUSH && !cqe.byte_len);
-		for (j = 0; j < 3; j++)
+		for (u32 j = 0; j < 3; j++)
 			CHECK(filled(b->side->data + HALF + (u64)j * length, length, i));
 	}
 }
 
 void datagrams(struct end *a, struct end *b, u32 n)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		u32 length = below(2049);
 		struct vnet_send_wqe w = request(VNET_WR_SEND_IMM, i);
 		struct vnet_cqe cqe;
 
 		end_recv(b, i, HALF, 2048 + VNET_GRH_SIZE);
 		fill(a->side->data, length, i);
-		memcpy(w.ud.dgid, b->side->nic.hdr->gid[0], 16);
-		w.ud.remote_qpn = b->qpn;
-		w.ud.remote_qkey = 0x1234;
+		aim_datagram(&w, b);
 		set_imm(&w, i);
 		end_send(a, &w, 0, length);
-		cqe = end_wait(a);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i);
-		cqe = end_wait(b);
-		CHECK(cqe.status == VNET_WC_SUCCESS && cqe.wr_id == i && cqe.src_qp == a->qpn);
+		(void)end_expect(a, i, VNET_WC_SUCCESS);
+		cqe = end_expect(b, i, VNET_WC_SUCCESS);
+		CHECK(cqe.src_qp == a->qpn);
 		CHECK(cqe.byte_len == length + VNET_GRH_SIZE && (cqe.flags & VNET_WC_GRH));
 		CHECK(has_imm(&cqe, i));
 		CHECK(filled(b->side->data + HALF + VNET_GRH_SIZE, length, i));
@@ -314,9 +285,7 @@ void everything(u32 n)
 
 void print_counters(void)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		const struct nic_counters *c = &side[i].nic.hdr->counters;
 
 		printf("side %u: %llu frames sent, %llu received, %llu again, %llu duplicates, "
@@ -339,16 +308,18 @@ void begin_connected(u32 seed, u8 type)
 
 int run_named(int argc, char **argv, const struct vn_test *tests, u32 n)
 {
-	u32 i;
-
-	for (i = 0; argc == 2 && i < n; i++) {
+	for (u32 i = 0; argc == 2 && i < n; i++) {
 		if (strcmp(argv[1], tests[i].name) == 0) {
+			if (tests[i].type)
+				begin_connected(41, tests[i].type);
 			tests[i].run();
+			if (tests[i].type)
+				world_free();
 			return 0;
 		}
 	}
 	fprintf(stderr, "usage: %s TEST, one of", argv[0]);
-	for (i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++)
 		fprintf(stderr, " %s", tests[i].name);
 	fprintf(stderr, "\n");
 	return 2;

@@ -45,7 +45,14 @@ void print_counters(void);
 struct vn_test {
 	const char *name;
 	void (*run)(void);
+	/*
+	 * The test runs in the world of begin_connected() with this type, which is freed
+	 * afterwards; OWN_WORLD: it makes its worlds itself.
+	 */
+	u8 type;
 };
+
+#define OWN_WORLD 0
 
 /* Runs the test that the command line names, and returns the exit status of main(). */
 int run_named(int argc, char **argv, const struct vn_test *tests, u32 n);

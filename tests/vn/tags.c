@@ -68,17 +68,13 @@ static struct nic_tm *list(void)
 
 static void fill(u8 *at, u32 length, u32 seed)
 {
-	u32 i;
-
-	for (i = 0; i < length; i++)
+	for (u32 i = 0; i < length; i++)
 		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
 }
 
 static bool filled(const u8 *at, u32 length, u32 seed)
 {
-	u32 i;
-
-	for (i = 0; i < length; i++)
+	for (u32 i = 0; i < length; i++)
 		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
 			return false;
 	return true;
@@ -227,10 +223,9 @@ static void expect_nothing(void)
 static void eager_of_any_size(void)
 {
 	static const u32 lengths[] = { 0, 8, 1000, 16352, 16368, 16369, 32753, ROOM };
-	u32 i;
 
 	make(1);
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		add(1, 6, ROOM, ROOM);
 		add(2, 5, 0, ROOM);
 		send(7, EAGER, 5, 0, lengths[i]);
@@ -249,19 +244,18 @@ static void eager_to_several_pieces(void)
 {
 	static const u32 at[VNET_TM_MAX_SGE + 1] = { 0, 1, 17000, 17003, 60000 };
 	struct vnet_tm_op op;
-	u32 i;
 
 	make(1);
 	op = tagged(1, 5, 0, 0);
 	op.num_sge = VNET_TM_MAX_SGE;
-	for (i = 0; i < VNET_TM_MAX_SGE; i++)
+	for (u32 i = 0; i < VNET_TM_MAX_SGE; i++)
 		op.sge[i] = (struct vnet_sge){ (u64)(unsigned long)(to->side->data + 2 * at[i]),
 					       at[i + 1] - at[i], to->side->key };
 	post_tag(&op);
 	send(7, EAGER, 5, 0, 50000);
 	expect_sent(7, VNET_WC_SUCCESS);
 	expect_match(1, 5, 50000);
-	for (i = 0; i < 50000; i++) {
+	for (u32 i = 0; i < 50000; i++) {
 		u32 piece = i < 1 ? 0 : i < 17000 ? 1 : i < 17003 ? 2 : 3;
 
 		CHECK(to->side->data[at[piece] + i] == from->side->data[NIC_TMH_SIZE + i]);
@@ -477,18 +471,17 @@ static void send_batch(u32 round, u32 seen)
 {
 	static const u32 sizes[] = { 0, 8, 1000, 16368, 16369, 50000, 100000 };
 	struct vnet_tm_op sync = { .opcode = VNET_TM_OP_SYNC, .unexpected = seen };
-	u32 i;
 
 	post_tag(&sync);
 	nic_tm_doorbell(&side[1].nic, to->srqn);
-	for (i = 0; i < BATCH; i++) {
+	for (u32 i = 0; i < BATCH; i++) {
 		batch[i].opcode = below(3) ? EAGER : RNDV;
 		batch[i].tagged = batch[i].opcode == RNDV || below(4);
 		batch[i].length = sizes[below(7)];
 		batch[i].tag = 10ull * round + i;
 	}
 	/* Adds tags in another order than the messages. */
-	for (i = BATCH; i-- > 0;) {
+	for (u32 i = BATCH; i-- > 0;) {
 		if (batch[i].tagged)
 			add(i, batch[i].tag, i * ROOM, ROOM);
 		else
@@ -496,7 +489,7 @@ static void send_batch(u32 round, u32 seen)
 		if (batch[i].opcode == RNDV)
 			end_recv(from, 50, FINS, 100);
 	}
-	for (i = 0; i < BATCH; i++) {
+	for (u32 i = 0; i < BATCH; i++) {
 		if (batch[i].opcode == RNDV)
 			announce(i, batch[i].tag, i * ROOM, ANNOUNCED + i * ROOM, batch[i].length,
 				 0);
@@ -508,10 +501,10 @@ static void send_batch(u32 round, u32 seen)
 /* Completions are in the order of the messages, except those of rendezvous data. */
 static void take_batch(u32 *seen)
 {
-	u32 next = 0, fetched = 0, announced = 0, i;
+	u32 next = 0, fetched = 0, announced = 0;
 	struct vnet_cqe cqe;
 
-	for (i = 0; i < BATCH; i++)
+	for (u32 i = 0; i < BATCH; i++)
 		announced += batch[i].opcode == RNDV;
 	while (next < BATCH || fetched < announced) {
 		cqe = end_wait(to);
@@ -528,7 +521,7 @@ static void take_batch(u32 *seen)
 		      (batch[next].opcode == RNDV || !batch[next].tagged));
 		next++;
 	}
-	for (i = 0; i < BATCH; i++)
+	for (u32 i = 0; i < BATCH; i++)
 		CHECK(!batch[i].tagged ||
 		      filled(to->side->data + i * ROOM, batch[i].length, (u32)batch[i].tag));
 	for (next = 0; next < BATCH + announced; next++)
@@ -537,11 +530,11 @@ static void take_batch(u32 *seen)
 
 static void stream(u32 seed, struct link_faults how)
 {
-	u32 round, seen = 0;
+	u32 seen = 0;
 
 	make(seed);
 	faults = how;
-	for (round = 1; round <= 20; round++) {
+	for (u32 round = 1; round <= 20; round++) {
 		send_batch(round, seen);
 		take_batch(&seen);
 		CHECK(list()->unexpected == seen && !list()->used);
@@ -643,8 +636,6 @@ static void dies_with(u32 who, u8 what)
 
 int main(void)
 {
-	u32 i, seed;
-
 	eager_of_any_size();
 	eager_to_several_pieces();
 	too_long(1000, 1001);
@@ -653,7 +644,7 @@ int main(void)
 	to_plain_receives();
 	rendezvous(0);
 	rendezvous(40000);
-	for (seed = 1; seed <= 50; seed++)
+	for (u32 seed = 1; seed <= 50; seed++)
 		rendezvous_over_loss(seed);
 	rendezvous_that_does_not_fit(0, 1000);
 	rendezvous_that_does_not_fit(40000, 1000);
@@ -661,14 +652,14 @@ int main(void)
 	dropped(100);
 	dropped(50000);
 	half_unexpected();
-	for (i = 5; i <= 6; i++) {
+	for (u32 i = 5; i <= 6; i++) {
 		half_and_reset(NIC_QPS_ERR, i);
 		half_and_reset(NIC_QPS_RESET, i);
 	}
 	stream(1, (struct link_faults){ 0 });
-	for (seed = 2; seed < 6; seed++)
+	for (u32 seed = 2; seed < 6; seed++)
 		stream(seed, (struct link_faults){ 30, 30, 100, 10 });
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		dies_with(i, EAGER);
 		dies_with(i, RNDV);
 		dies_with(i, FIN);

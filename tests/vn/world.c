@@ -65,9 +65,7 @@ static u32 owner_of(const struct nic_piece *piece)
 
 static bool misses(const struct nic_piece *pieces, u32 n)
 {
-	u32 i;
-
-	for (i = 0; pages_miss && i < n; i++) {
+	for (u32 i = 0; pages_miss && i < n; i++) {
 		u32 owner = owner_of(&pieces[i]);
 
 		if (owner < 2 && (owner == pages_gone || !below(pages_miss))) {
@@ -81,9 +79,7 @@ static bool misses(const struct nic_piece *pieces, u32 n)
 /* True if the test has declared this memory lost, for a fetch that began before that. */
 static bool is_lost(const struct nic_piece *pieces, u32 n, u64 since)
 {
-	u32 i;
-
-	for (i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i++) {
 		if (pages_gone < 2 && owner_of(&pieces[i]) == pages_gone &&
 		    pieces[i].addr - (u64)(unsigned long)side[pages_gone].data >= pages_lost_from &&
 		    since <= pages_lost_at)
@@ -95,8 +91,6 @@ static bool is_lost(const struct nic_piece *pieces, u32 n, u64 since)
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
-	(void)nic;
-	(void)length;
 	CHECK(since && since <= now_ns);
 	pages_asked++;
 	if (is_lost(src, nsrc, since))
@@ -124,7 +118,6 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 
 	if (on_copy)
 		on_copy();
-	(void)nic;
 	if (is_gone(src, nsrc))
 		return NIC_COPY_SRC_GONE;
 	if (is_gone(dst, ndst))
@@ -175,7 +168,6 @@ bool plat_random(struct nic *nic, void *bytes, u32 length)
 	static u64 drawn;
 	u8 *at = bytes;
 
-	(void)nic;
 	for (u32 i = 0; i < length; i++) {
 		if (i % sizeof(drawn) == 0)
 			drawn += 0x9e3779b97f4a7c15ull;
@@ -191,14 +183,10 @@ u64 plat_clock(void)
 
 void plat_kick(struct nic *nic)
 {
-	(void)nic;
 }
 
 void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 {
-	(void)nic;
-	(void)channel;
-	(void)first;
 }
 
 void plat_relax(void)
@@ -212,7 +200,6 @@ void plat_relax(void)
 
 bool plat_turn(struct nic *nic)
 {
-	(void)nic;
 	return true;
 }
 
@@ -224,7 +211,6 @@ void plat_step(int step)
 
 void *plat_frame(struct nic *nic)
 {
-	(void)nic;
 	return frame_buffer;
 }
 
@@ -247,7 +233,6 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	u32 i = to->bytes[0];
 	u64 delay = 5000;
 
-	(void)nic;
 	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 4);
 	nic_frame_sum(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
@@ -268,12 +253,10 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 
 void plat_flush(struct nic *nic)
 {
-	(void)nic;
 }
 
 bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 {
-	(void)nic;
 	memset(to, 0, sizeof(*to));
 	to->bytes[0] = (u8)(gid[15] - 1);
 	return gid[0] == 0xfe && gid[15] >= 1 && gid[15] <= 2;
@@ -284,12 +267,11 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {
 	u64 word, half[2] = { peer ? world_key : 2 + (nic->hdr != side[0].nic.hdr), key };
-	u32 i;
 
 	if (peer && (macs || (key && key != world_key)))
 		return false;
 	half[1] = 0;
-	for (i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
+	for (u32 i = 0; i + sizeof(word) <= length; i += sizeof(word)) {
 		memcpy(&word, (const u8 *)text + i, sizeof(word));
 		half[0] = (half[0] ^ word) * 0xff51afd7ed558ccdull;
 		half[0] ^= half[0] >> 29;
@@ -302,21 +284,15 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 
 void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 {
-	(void)nic;
-	(void)gid;
-	(void)why;
 	refused++;
 }
 
 void plat_unknown(struct nic *nic, const u8 *gid)
 {
-	(void)nic;
-	(void)gid;
 }
 
 bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const struct nic_address *b)
 {
-	(void)nic;
 	return !groups || (b && a->bytes[0] / 2 == b->bytes[0] / 2);
 }
 
@@ -325,9 +301,9 @@ u32 plat_crc32c(u32 crc, const void *data, u64 length)
 {
 	static u32 table[256];
 	const u8 *p = data;
-	u32 i, bit;
+	u32 bit;
 
-	for (i = 0; i < 256 && !table[255]; i++) {
+	for (u32 i = 0; i < 256 && !table[255]; i++) {
 		for (table[i] = i, bit = 0; bit < 8; bit++)
 			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0x82f63b78u : 0);
 	}
@@ -502,13 +478,11 @@ void world_make(u32 seed, const struct nic_config *config)
 
 void world_free(void)
 {
-	u32 i;
-
-	for (i = 0; i < nflight; i++)
+	for (u32 i = 0; i < nflight; i++)
 		free(flight[i].bytes);
 	nflight = 0;
 	nends = 0;
-	for (i = 0; i < 2; i++) {
+	for (u32 i = 0; i < 2; i++) {
 		munmap(side[i].memory, nic_memory_size(&side[i].config));
 		free(side[i].data);
 	}
@@ -636,18 +610,15 @@ void end_state(struct end *e, u8 to, const struct end *peer)
 void end_connect(struct end *a, struct end *b)
 {
 	struct end *both[2] = { a, b };
-	u32 i, to;
 
-	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
-		for (i = 0; i < 2; i++)
+	for (u32 to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
+		for (u32 i = 0; i < 2; i++)
 			end_state(both[i], (u8)to, both[!i]);
 }
 
 void end_to_rts(struct end *e)
 {
-	u32 to;
-
-	for (to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
+	for (u32 to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
 		end_state(e, (u8)to, NULL);
 }
 
@@ -659,6 +630,19 @@ struct nic_qp *end_qp(const struct end *e)
 void end_reset(struct end *e)
 {
 	end_state(e, NIC_QPS_RESET, NULL);
+}
+
+void aim(struct vnet_send_wqe *w, const struct side *s, u64 offset)
+{
+	w->rdma.remote_addr = (u64)(unsigned long)s->data + offset;
+	w->rdma.rkey = s->key;
+}
+
+void aim_datagram(struct vnet_send_wqe *w, const struct end *to)
+{
+	memcpy(w->ud.dgid, to->side->nic.hdr->gid[0], 16);
+	w->ud.remote_qpn = to->qpn;
+	w->ud.remote_qkey = 0x1234;
 }
 
 void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length)
@@ -709,15 +693,22 @@ bool end_poll(struct end *e, struct vnet_cqe *cqe)
 struct vnet_cqe end_wait(struct end *e)
 {
 	struct vnet_cqe cqe = { .seq = 0 };
-	u32 turns;
 
-	for (turns = 0; turns < 200000; turns++) {
+	for (u32 turns = 0; turns < 200000; turns++) {
 		if (end_poll(e, &cqe))
 			return cqe;
 		pass(50000);
 	}
 	fprintf(stderr, "no completion for QP %x\n", e->qpn);
 	abort();
+}
+
+struct vnet_cqe end_expect(struct end *e, u64 wr_id, u32 status)
+{
+	struct vnet_cqe cqe = end_wait(e);
+
+	CHECK(cqe.wr_id == wr_id && cqe.status == status);
+	return cqe;
 }
 
 void end_has_nothing(struct end *e)

@@ -127,12 +127,17 @@ void end_connect(struct end *a, struct end *b);
 /* From RESET or INIT to RTS without a peer, for datagram and raw packet queue pairs. */
 void end_to_rts(struct end *e);
 struct nic_qp *end_qp(const struct end *e);
+/* Direct a one-sided request to this side's memory at `offset`, and a datagram to a queue pair. */
+void aim(struct vnet_send_wqe *w, const struct side *s, u64 offset);
+void aim_datagram(struct vnet_send_wqe *w, const struct end *to);
 void end_send(struct end *e, const struct vnet_send_wqe *wqe, u32 offset, u32 length);
 void end_recv(struct end *e, u64 wr_id, u32 offset, u32 length);
 /* Returns false if there is no completion. */
 bool end_poll(struct end *e, struct vnet_cqe *cqe);
 /* Advances the clock until there is a completion. */
 struct vnet_cqe end_wait(struct end *e);
+/* end_wait(), and checks wr_id and status. */
+struct vnet_cqe end_expect(struct end *e, u64 wr_id, u32 status);
 /* Advances the clock by 10 ms, and checks that there is no completion. */
 void end_has_nothing(struct end *e);
 

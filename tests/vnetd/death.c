@@ -144,7 +144,6 @@ static void a_killed_client_leaves_no_lock(void)
 
 static void then_exec(int sock)
 {
-	(void)sock;
 	execlp("sleep", "sleep", "1000", NULL);
 	_exit(127);
 }
@@ -270,7 +269,6 @@ static void slots_are_used_again(void)
 
 static bool has_died(void *arg)
 {
-	(void)arg;
 	return __atomic_load_n(&hdr->agent_life, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
 }
 

@@ -136,7 +136,6 @@ static int so_many(const struct welcome *none)
 	struct welcome welcome, again;
 	int error = 0, clients, n = 0;
 
-	(void)none;
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
@@ -204,7 +203,6 @@ static int adopt(const struct welcome *welcome)
 	struct welcome mine;
 	int sock = client_enter(&mine);
 
-	(void)welcome;
 	expect(which(sock, msg.nonce, &opened) == ENOENT);
 	/* Many repetitions, so that both messages reach the daemon in either order. */
 	for (int i = 0; i < 200; i++) {

@@ -404,15 +404,14 @@ static void what_is_not_there(struct socket s)
 		NLDEV(RES_MR_GET_RAW),
 	};
 	struct message m;
-	size_t i;
 
-	for (i = 0; i < sizeof(not_here) / sizeof(not_here[0]); i++) {
+	for (size_t i = 0; i < sizeof(not_here) / sizeof(not_here[0]); i++) {
 		m = make_for(not_here[i], 0, 0);
 		expect_error(s, &m, -EOPNOTSUPP);
 		m = make_for(not_here[i], NLM_F_DUMP, 0);
 		expect_error(s, &m, -EINVAL);
 	}
-	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		m = make_for(unknown[i], 0, 0);
 		expect_error(s, &m, -EINVAL);
 	}
@@ -493,10 +492,9 @@ static void lengths(struct socket s)
 {
 	struct message m = make_for(NLDEV(GET), NLM_F_ACK, 0);
 	static const uint32_t bad[] = { 0, 1, 15, 25, 4096, 0x7fffffff, 0xfffffff0, 0xffffffff };
-	size_t i;
 
 	/* Messages whose length is less than a header, or more than was sent, are ignored. */
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint32_t length = m.header.nlmsg_len;
 
 		m.header.nlmsg_len = bad[i];
@@ -504,7 +502,7 @@ static void lengths(struct socket s)
 		expect(nothing_comes(s));
 		m.header.nlmsg_len = length;
 	}
-	for (i = 1; i < NLMSG_HDRLEN; i++)
+	for (size_t i = 1; i < NLMSG_HDRLEN; i++)
 		expect(send_bytes(s, &m, i) == (int)i);
 	expect(nothing_comes(s));
 	expect(send_bytes(s, &m, 0) == -ENODATA);
@@ -515,16 +513,15 @@ static void attributes(struct socket s)
 	struct message m;
 	struct nlattr *attr = (struct nlattr *)(void *)m.bytes;
 	static const uint16_t bad[] = { 0, 1, 3, 9, 0x7fff, 0xffff };
-	size_t i;
 
 	/* An attribute with a wrong length counts as missing. */
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		m = make_for(NLDEV(GET), 0, 0);
 		attr->nla_len = bad[i];
 		expect_error(s, &m, -EINVAL);
 	}
 	/* An attribute that is too short for its type. */
-	for (i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		m = make(NLDEV(GET), 0);
 		add(&m, RDMA_NLDEV_ATTR_DEV_INDEX, "\0\0\0\0", (uint16_t)i);
 		expect_error(s, &m, -EINVAL);

@@ -137,7 +137,6 @@ static void shows_memory_alone(pid_t other)
 	const int fds[] = { open_file(own, "mem") };
 	int sock;
 
-	(void)other;
 	expect(!enter(&sock, fds, 1));
 	expect(holds(own, "maps") == 1 && holds(own, "pagemap") == 1);
 	/* Without the status file, vnetd knows no capabilities of the client. */
@@ -152,7 +151,6 @@ static void shows_no_memory(pid_t other)
 	char path[4096];
 	int plain, sock;
 
-	(void)other;
 	expect(enter(&sock, maps, 1) == EINVAL);
 	/* The daemon may close the file only after it has answered. */
 	expect(wait_until(is_forgotten, &own));

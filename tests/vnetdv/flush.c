@@ -10,16 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <infiniband/vnetdv.h>
-
 #include "meet.h"
 #include "qp.h"
 
 #define BUFFER (256u << 10)
 #define DEPTH 16
 #define WRITES 4u
-/* The GID that contains the node's address. */
-#define GID_INDEX 1
 /* IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT */
 #define DEVICE_GLOBAL (1ull << 38)
 #define DEVICE_PERSISTENT (1ull << 39)
@@ -59,39 +55,13 @@ static const struct step steps[] = {
 	  .status = IBV_WC_LOC_QP_OP_ERR },
 };
 
-struct address {
-	uint32_t qpn, rkey;
-	uint64_t addr;
-	union ibv_gid gid;
-};
-
-struct side {
-	struct ibv_context *ctx;
-	struct vnetdv_ops dv;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	uint8_t *buffer;
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	struct address peer;
-	int sock;
-	bool sends;
-};
-
-static void open_device(struct side *s, const char *name)
+static void check_device(struct side *s)
 {
 	struct ibv_device_attr_ex attr;
-	struct vnetdv_context own;
 
-	s->ctx = open_named(name);
-	CHECK(!vnetdv_open(s->ctx, &s->dv) && s->dv.wr_flush);
-	CHECK(!s->dv.query_context(s->ctx, &own, sizeof(own)));
-	CHECK(own.flags & VNETDV_CONTEXT_FLUSH);
+	CHECK(s->dv.wr_flush);
 	CHECK(!ibv_query_device_ex(s->ctx, NULL, &attr));
 	CHECK((attr.device_cap_flags_ex & (DEVICE_GLOBAL | DEVICE_PERSISTENT)) == DEVICE_GLOBAL);
-	s->pd = ibv_alloc_pd(s->ctx);
-	s->buffer = aligned_alloc(4096, BUFFER);
-	CHECK(s->pd && s->buffer);
 }
 
 /* Registration for persistent flushes fails, because no memory is persistent. */
@@ -134,17 +104,12 @@ static void bring_up(struct side *s, unsigned int access)
 
 static void begin(struct side *s, const struct step *t)
 {
-	struct address mine = { .addr = (uintptr_t)s->buffer };
-
 	snprintf(here, sizeof(here), "%s", t->what);
 	memset(s->buffer, s->sends ? 0x5a : 0, BUFFER);
 	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER, (int)(WRITABLE | t->region));
 	CHECK(s->mr);
 	make_qp(s);
-	mine.qpn = s->qp->qp_num;
-	mine.rkey = s->mr->rkey;
-	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
-	exchange(s->sock, &mine, &s->peer, sizeof(mine));
+	(void)side_exchange(s);
 	bring_up(s, t->qp);
 	meet(s->sock);
 }
@@ -160,13 +125,12 @@ static void end(struct side *s)
 static void send_step(struct side *s, const struct step *t)
 {
 	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(s->qp);
-	uint32_t i, part = BUFFER / WRITES;
+	uint32_t part = BUFFER / WRITES;
 	struct ibv_wc wc;
-	int n;
 
 	ibv_wr_start(qp);
 	qp->wr_flags = 0;
-	for (i = 0; i < WRITES; i++) {
+	for (uint32_t i = 0; i < WRITES; i++) {
 		ibv_wr_rdma_write(qp, s->peer.rkey, s->peer.addr + (uint64_t)i * part);
 		ibv_wr_set_sge(qp, s->mr->lkey, (uintptr_t)s->buffer + (uint64_t)i * part, part);
 	}
@@ -174,18 +138,14 @@ static void send_step(struct side *s, const struct step *t)
 	qp->wr_flags = IBV_SEND_SIGNALED;
 	s->dv.wr_flush(qp, s->peer.rkey, s->peer.addr, BUFFER + t->more, t->type, t->level);
 	CHECK(!ibv_wr_complete(qp));
-	do {
-		n = ibv_poll_cq(s->cq, 1, &wc);
-	} while (!n);
-	CHECK(n == 1 && wc.wr_id == 77 && wc.status == t->status);
+	wc = wait_for(s->cq);
+	CHECK(wc.wr_id == 77 && wc.status == t->status);
 	CHECK(t->status || ((int)wc.opcode == VNETDV_WC_FLUSH && !wc.wc_flags));
 }
 
 static void receive_step(struct side *s)
 {
-	uint32_t i;
-
-	for (i = 0; i < BUFFER; i++)
+	for (uint32_t i = 0; i < BUFFER; i++)
 		CHECK(s->buffer[i] == 0x5a);
 }
 
@@ -204,19 +164,12 @@ static void run_step(struct side *s, const struct step *t)
 int main(int argc, char **argv)
 {
 	struct side s = { 0 };
-	uint32_t i;
 
-	if (argc < 3) {
-		fputs("Usage: flush send|receive SOCKET [DEVICE]\n", stderr);
-		return 2;
-	}
-	s.sends = !strcmp(argv[1], "send");
-	open_device(&s, argc > 3 ? argv[3] : NULL);
+	side_start(&s, argc, argv, VNETDV_CONTEXT_FLUSH, BUFFER);
+	check_device(&s);
 	refuse_regions(&s);
-	s.sock = meeting_place(argv[2], !s.sends);
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+	for (uint32_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		run_step(&s, &steps[i]);
-	CHECK(!ibv_dealloc_pd(s.pd) && !ibv_close_device(s.ctx));
-	free(s.buffer);
+	side_end(&s);
 	return 0;
 }

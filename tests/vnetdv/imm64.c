@@ -10,16 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <infiniband/vnetdv.h>
-
 #include "meet.h"
 #include "qp.h"
 
 #define BUFFER (128u << 10)
-#define GRH 40u
-#define QKEY 0x1234u
-/* The GID that contains the node's address. */
-#define GID_INDEX 1
 #define DEPTH 16
 #define MAX_INLINE 256u
 
@@ -38,33 +32,15 @@ struct step {
 	uint64_t imm;
 };
 
-struct address {
-	uint32_t qpn, rkey;
-	uint64_t addr;
-	union ibv_gid gid;
-};
-
-struct side {
-	struct ibv_context *ctx;
-	struct vnetdv_ops dv;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	uint8_t *buffer;
-	int sock;
-	bool sends;
-
-	enum ibv_qp_type type;
-	bool extended;
-	struct ibv_cq *cq;
-	struct ibv_srq *srq;
-	struct ibv_qp *qp;
-	struct ibv_ah *ah;
-	struct address peer;
-};
+/* The present kind of queue pair, and the objects that not every kind has. */
+static enum ibv_qp_type type;
+static bool extended;
+static struct ibv_srq *shared;
+static struct ibv_ah *ah;
 
 /* ------------------------------------------------------------------ objects */
 
-static void open_device(struct side *s, const char *name)
+static void set_up(struct side *s)
 {
 	struct vnetdv_context attr = { .comp_mask = ~0ull };
 	struct {
@@ -72,17 +48,12 @@ static void open_device(struct side *s, const char *name)
 		uint64_t later;
 	} longer = { .later = 1 };
 
-	s->ctx = open_named(name);
-	CHECK(!vnetdv_open(s->ctx, &s->dv));
 	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
 	CHECK(!attr.comp_mask && attr.flags & VNETDV_CONTEXT_IMM64);
 	/* A program built with a later version has a longer structure. */
 	CHECK(!s->dv.query_context(s->ctx, &longer.known, sizeof(longer)));
 	CHECK(longer.known.flags == attr.flags && !longer.later);
 
-	s->pd = ibv_alloc_pd(s->ctx);
-	s->buffer = aligned_alloc(4096, BUFFER);
-	CHECK(s->pd && s->buffer);
 	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(s->mr);
@@ -93,7 +64,7 @@ static void make_queues(struct side *s, bool srq)
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 4 * DEPTH, .wc_flags = IBV_WC_EX_WITH_IMM };
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = DEPTH, .max_sge = 1 } };
 	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = s->type,
+		.qp_type = type,
 		.cap = { DEPTH, DEPTH, 1, 1, MAX_INLINE },
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = s->pd,
@@ -101,23 +72,23 @@ static void make_queues(struct side *s, bool srq)
 	};
 	struct ibv_qp_init_attr plain;
 
-	if (s->type != IBV_QPT_UD)
+	if (type != IBV_QPT_UD)
 		attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
-	s->cq = s->extended ? ibv_cq_ex_to_cq(ibv_create_cq_ex(s->ctx, &cq_attr)) :
-			      ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
-	s->srq = srq ? ibv_create_srq(s->pd, &srq_attr) : NULL;
-	CHECK(s->cq && (!srq || s->srq));
+	s->cq = extended ? ibv_cq_ex_to_cq(ibv_create_cq_ex(s->ctx, &cq_attr)) :
+			   ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
+	shared = srq ? ibv_create_srq(s->pd, &srq_attr) : NULL;
+	CHECK(s->cq && (!srq || shared));
 	attr.send_cq = s->cq;
 	attr.recv_cq = s->cq;
-	attr.srq = s->srq;
-	if (s->extended) {
+	attr.srq = shared;
+	if (extended) {
 		s->qp = ibv_create_qp_ex(s->ctx, &attr);
 	} else {
 		plain = (struct ibv_qp_init_attr){ .send_cq = s->cq,
 						   .recv_cq = s->cq,
-						   .srq = s->srq,
+						   .srq = shared,
 						   .cap = attr.cap,
-						   .qp_type = s->type };
+						   .qp_type = type };
 		s->qp = ibv_create_qp(s->pd, &plain);
 	}
 	CHECK(s->qp);
@@ -129,21 +100,17 @@ static void to_rts(struct side *s)
 
 	attr.path_mtu = IBV_MTU_4096;
 	attr.qkey = QKEY;
-	if (s->type == IBV_QPT_UD) {
-		s->ah = ibv_create_ah(s->pd, &attr.ah_attr);
-		CHECK(s->ah);
+	if (type == IBV_QPT_UD) {
+		ah = ibv_create_ah(s->pd, &attr.ah_attr);
+		CHECK(ah);
 	}
 	CHECK(!qp_to_rts(s->qp, &attr));
 }
 
 static void connect_sides(struct side *s, bool srq)
 {
-	struct address mine = { .rkey = s->mr->rkey, .addr = (uintptr_t)s->buffer };
-
 	make_queues(s, srq);
-	mine.qpn = s->qp->qp_num;
-	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
-	exchange(s->sock, &mine, &s->peer, sizeof(mine));
+	(void)side_exchange(s);
 	to_rts(s);
 	meet(s->sock);
 }
@@ -151,11 +118,11 @@ static void connect_sides(struct side *s, bool srq)
 static void disconnect_sides(struct side *s)
 {
 	meet(s->sock);
-	if (s->ah)
-		CHECK(!ibv_destroy_ah(s->ah));
-	s->ah = NULL;
+	if (ah)
+		CHECK(!ibv_destroy_ah(ah));
+	ah = NULL;
 	CHECK(!ibv_destroy_qp(s->qp));
-	CHECK(!s->srq || !ibv_destroy_srq(s->srq));
+	CHECK(!shared || !ibv_destroy_srq(shared));
 	CHECK(!ibv_destroy_cq(s->cq));
 }
 
@@ -177,8 +144,8 @@ static void post_extended(struct side *s, const struct step *t)
 		s->dv.wr_rdma_write_imm64(qp, s->peer.rkey, s->peer.addr, t->imm);
 	else
 		ibv_wr_rdma_write_imm(qp, s->peer.rkey, s->peer.addr, low);
-	if (s->ah)
-		ibv_wr_set_ud_addr(qp, s->ah, s->peer.qpn, QKEY);
+	if (ah)
+		ibv_wr_set_ud_addr(qp, ah, s->peer.qpn, QKEY);
 	if (t->is_inline)
 		ibv_wr_set_inline_data(qp, s->buffer, t->length);
 	else
@@ -199,8 +166,8 @@ static void post_plain(struct side *s, const struct step *t)
 	};
 	struct ibv_send_wr *bad;
 
-	if (s->ah) {
-		wr.wr.ud.ah = s->ah;
+	if (ah) {
+		wr.wr.ud.ah = ah;
 		wr.wr.ud.remote_qpn = s->peer.qpn;
 		wr.wr.ud.remote_qkey = QKEY;
 	} else if (t->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
@@ -224,10 +191,8 @@ static uint8_t byte_of(const struct step *t, uint32_t i)
 static void send_step(struct side *s, const struct step *t)
 {
 	struct ibv_wc wc;
-	uint32_t i;
-	int n;
 
-	for (i = 0; i < t->length; i++)
+	for (uint32_t i = 0; i < t->length; i++)
 		s->buffer[i] = byte_of(t, i);
 	/* The receiver has posted its receive. */
 	meet(s->sock);
@@ -235,10 +200,8 @@ static void send_step(struct side *s, const struct step *t)
 		post_extended(s, t);
 	else
 		post_plain(s, t);
-	do {
-		n = ibv_poll_cq(s->cq, 1, &wc);
-	} while (!n);
-	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS && wc.wr_id == t->imm);
+	wc = wait_for(s->cq);
+	CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == t->imm);
 	CHECK(wc.opcode == (t->opcode == IBV_WR_SEND_WITH_IMM ? IBV_WC_SEND : IBV_WC_RDMA_WRITE));
 	CHECK(!wc.wc_flags);
 	meet(s->sock);
@@ -251,7 +214,7 @@ static void post_receive(struct side *s, uint64_t wr_id)
 	struct ibv_sge sge = { (uintptr_t)s->buffer, BUFFER, s->mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	CHECK(!(s->srq ? ibv_post_srq_recv(s->srq, &wr, &bad) : ibv_post_recv(s->qp, &wr, &bad)));
+	CHECK(!(shared ? ibv_post_srq_recv(shared, &wr, &bad) : ibv_post_recv(s->qp, &wr, &bad)));
 }
 
 static void poll_extended(struct side *s, struct vnetdv_wc *got)
@@ -277,7 +240,7 @@ static void poll_step(struct side *s, const struct step *t, struct vnetdv_wc *go
 {
 	int n;
 
-	if (t->polling == POLL_OWN && s->extended) {
+	if (t->polling == POLL_OWN && extended) {
 		poll_extended(s, got);
 		return;
 	}
@@ -291,7 +254,7 @@ static void poll_step(struct side *s, const struct step *t, struct vnetdv_wc *go
 static void receive_step(struct side *s, const struct step *t)
 {
 	bool send = t->opcode == IBV_WR_SEND_WITH_IMM;
-	uint32_t i, at = s->ah ? GRH : 0;
+	uint32_t at = ah ? GRH : 0;
 	struct vnetdv_wc got;
 
 	memset(s->buffer, 0xee, at + t->length + 1);
@@ -300,11 +263,11 @@ static void receive_step(struct side *s, const struct step *t)
 	poll_step(s, t, &got);
 	CHECK(got.wc.status == IBV_WC_SUCCESS && got.wc.wr_id == ~t->imm);
 	CHECK(got.wc.opcode == (send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM));
-	CHECK(got.wc.wc_flags == (IBV_WC_WITH_IMM | (s->ah ? (unsigned int)IBV_WC_GRH : 0)));
+	CHECK(got.wc.wc_flags == (IBV_WC_WITH_IMM | (ah ? (unsigned int)IBV_WC_GRH : 0)));
 	CHECK(got.wc.imm_data == htobe32((uint32_t)t->imm));
 	if (t->polling == POLL_OWN)
 		CHECK(got.imm64 == (t->wide ? t->imm : (uint32_t)t->imm));
-	for (i = 0; i < t->length; i++)
+	for (uint32_t i = 0; i < t->length; i++)
 		CHECK(s->buffer[at + i] == byte_of(t, i));
 	CHECK(s->buffer[at + t->length] == 0xee);
 	meet(s->sock);
@@ -324,13 +287,13 @@ static uint64_t next_number(void)
 
 static void step(struct side *s, struct step *t)
 {
-	static const char *const type[] = {
+	static const char *const names[] = {
 		[IBV_QPT_RC] = "RC", [IBV_QPT_UC] = "UC", [IBV_QPT_UD] = "UD"
 	};
 
 	t->imm = next_number();
-	snprintf(here, HERE, "%s%s%s: %s, %u bytes%s, %s, posting %d, polling %d", type[s->type],
-		 s->srq ? ", SRQ" : "", s->extended ? ", extended" : "",
+	snprintf(here, HERE, "%s%s%s: %s, %u bytes%s, %s, posting %d, polling %d", names[type],
+		 shared ? ", SRQ" : "", extended ? ", extended" : "",
 		 t->opcode == IBV_WR_SEND_WITH_IMM ? "send" : "write", t->length,
 		 t->is_inline ? " inline" : "", t->wide ? "64 bits" : "32 bits", (int)t->posting,
 		 (int)t->polling);
@@ -342,10 +305,8 @@ static void step(struct side *s, struct step *t)
 
 static void all_ways(struct side *s, struct step *t)
 {
-	int posting, polling;
-
-	for (posting = s->extended ? POST_EXTENDED : POST_PLAIN; posting < POSTINGS; posting++) {
-		for (polling = 0; polling < POLLINGS; polling++) {
+	for (int posting = extended ? POST_EXTENDED : POST_PLAIN; posting < POSTINGS; posting++) {
+		for (int polling = 0; polling < POLLINGS; polling++) {
 			t->posting = (enum posting)posting;
 			t->polling = (enum polling)polling;
 			t->wide = true;
@@ -363,11 +324,10 @@ static void all_lengths(struct side *s, enum ibv_wr_opcode opcode)
 	static const uint32_t lengths[] = { 0,  1,  8,  20, 21, 35, 36,   37,   40,
 					    41, 75, 76, 77, 80, 81, 4096, 5000, 100000 };
 	struct step t = { .opcode = opcode };
-	size_t i;
 
-	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		t.length = lengths[i];
-		if (s->type == IBV_QPT_UD && t.length > 4096)
+		if (type == IBV_QPT_UD && t.length > 4096)
 			continue;
 		t.is_inline = false;
 		all_ways(s, &t);
@@ -397,30 +357,21 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "foreign"))
 		return foreign_device(argv[2]);
-	if (argc < 3 || argc > 4 ||
-	    (strcmp(argv[1], "receive") != 0 && strcmp(argv[1], "send") != 0)) {
-		fprintf(stderr,
-			"Usage: %s receive|send SOCKET [DEVICE]\n       %s foreign DEVICE\n",
-			argv[0], argv[0]);
-		return 2;
-	}
-	s.sends = !strcmp(argv[1], "send");
-	s.sock = meeting_place(argv[2], !s.sends);
-	open_device(&s, argv[3]);
+	side_start(&s, argc, argv, VNETDV_CONTEXT_IMM64, BUFFER);
+	set_up(&s);
 	for (i = 0; i < 12; i++) {
-		s.type = types[i / 4];
-		s.extended = i & 1;
+		type = types[i / 4];
+		extended = i & 1;
 		/* UC has no shared receive queue. */
-		if (s.type == IBV_QPT_UC && i & 2)
+		if (type == IBV_QPT_UC && i & 2)
 			continue;
 		connect_sides(&s, i & 2);
 		all_lengths(&s, IBV_WR_SEND_WITH_IMM);
-		if (s.type != IBV_QPT_UD)
+		if (type != IBV_QPT_UD)
 			all_lengths(&s, IBV_WR_RDMA_WRITE_WITH_IMM);
 		disconnect_sides(&s);
 	}
-	CHECK(!ibv_dereg_mr(s.mr) && !ibv_dealloc_pd(s.pd) && !ibv_close_device(s.ctx));
-	free(s.buffer);
-	puts("ok");
+	CHECK(!ibv_dereg_mr(s.mr));
+	side_end(&s);
 	return 0;
 }

@@ -8,39 +8,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include <infiniband/vnetdv.h>
-
 #include "meet.h"
 #include "qp.h"
 
-#define QKEY 0x1234u
-/* The GID that contains the node's address. */
-#define GID_INDEX 1
 #define DEPTH 8
-#define GRH 40u
 #define LENGTH 200u
 #define BUFFER 4096u
 
-struct address {
-	uint32_t qpn;
-	union ibv_gid gid;
-};
-
-struct side {
-	struct ibv_context *ctx;
-	struct vnetdv_ops dv;
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	struct ibv_cq *cq;
-	uint8_t *buffer;
-	int sock;
-	bool sends;
-	struct ibv_qp *qp;
-	/* A queue pair without VNETDV_QP_CREATE_RETURN_TO_SENDER. */
-	struct ibv_qp *plain;
-	struct ibv_ah *ah, *nobody;
-	struct address peer;
-};
+/* A queue pair without VNETDV_QP_CREATE_RETURN_TO_SENDER. */
+static struct ibv_qp *plain;
+static struct ibv_ah *to_peer, *to_nobody;
 
 /* ------------------------------------------------------------------- objects */
 
@@ -117,48 +94,37 @@ static struct ibv_ah *ah_of(const struct side *s, const union ibv_gid *gid)
 	return ah;
 }
 
-static void set_up(struct side *s, const char *name)
+static void set_up(struct side *s)
 {
 	union ibv_gid nobody;
-	struct address mine;
-	struct vnetdv_context attr;
 
-	s->ctx = open_named(name);
-	CHECK(!vnetdv_open(s->ctx, &s->dv) && s->dv.create_qp);
-	CHECK(!s->dv.query_context(s->ctx, &attr, sizeof(attr)));
-	CHECK(attr.flags & VNETDV_CONTEXT_RETURN_TO_SENDER);
-	s->pd = ibv_alloc_pd(s->ctx);
+	CHECK(s->dv.create_qp);
 	s->cq = ibv_create_cq(s->ctx, 4 * DEPTH, NULL, NULL, 0);
-	s->buffer = aligned_alloc(BUFFER, BUFFER);
-	CHECK(s->pd && s->cq && s->buffer);
+	CHECK(s->cq);
 	s->mr = ibv_reg_mr(s->pd, s->buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(s->mr);
 	s->qp = make_qp(s, s->sends ? VNETDV_QP_CREATE_RETURN_TO_SENDER : 0);
-	s->plain = make_qp(s, 0);
+	plain = make_qp(s, 0);
 	to_init(s->qp);
-	to_init(s->plain);
-	mine.qpn = s->qp->qp_num;
-	CHECK(!ibv_query_gid(s->ctx, 1, GID_INDEX, &mine.gid));
-	exchange(s->sock, &mine, &s->peer, sizeof(mine));
-	s->ah = ah_of(s, &s->peer.gid);
+	to_init(plain);
+	nobody = side_exchange(s).gid;
+	to_peer = ah_of(s, &s->peer.gid);
 	/* An address in the same network, so that there is a route, but without a node. */
-	nobody = mine.gid;
 	nobody.raw[15] ^= 0xff;
-	s->nobody = ah_of(s, &nobody);
+	to_nobody = ah_of(s, &nobody);
 	if (!s->sends)
 		return;
 	refusals(s);
 	to_rts(s->qp);
-	to_rts(s->plain);
+	to_rts(plain);
 }
 
 static void tear_down(struct side *s)
 {
-	CHECK(!ibv_destroy_ah(s->ah) && !ibv_destroy_ah(s->nobody));
+	CHECK(!ibv_destroy_ah(to_peer) && !ibv_destroy_ah(to_nobody));
 	CHECK(!s->qp || !ibv_destroy_qp(s->qp));
-	CHECK(!ibv_destroy_qp(s->plain) && !ibv_destroy_cq(s->cq) && !ibv_dereg_mr(s->mr));
-	CHECK(!ibv_dealloc_pd(s->pd) && !ibv_close_device(s->ctx));
-	free(s->buffer);
+	CHECK(!ibv_destroy_qp(plain) && !ibv_destroy_cq(s->cq) && !ibv_dereg_mr(s->mr));
+	side_end(s);
 }
 
 /* ------------------------------------------------------------------- the steps */
@@ -198,7 +164,7 @@ static void post_send(const struct side *s, struct ibv_qp *ibqp, const struct st
 	qp->wr_id = id;
 	qp->wr_flags = IBV_SEND_SIGNALED;
 	ibv_wr_send(qp);
-	ibv_wr_set_ud_addr(qp, t->nowhere ? s->nobody : s->ah,
+	ibv_wr_set_ud_addr(qp, t->nowhere ? to_nobody : to_peer,
 			   t->other_qpn ? 0xfffffe : s->peer.qpn, t->other_key ? QKEY + 1 : QKEY);
 	ibv_wr_set_sge(qp, s->mr->lkey, (uintptr_t)s->buffer, LENGTH);
 	CHECK(!ibv_wr_complete(qp));
@@ -209,13 +175,9 @@ static void ends_with(const struct side *s, struct ibv_qp *qp, uint64_t id,
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct ibv_wc wc;
-	int n;
+	struct ibv_wc wc = wait_for(s->cq);
 
-	do {
-		n = ibv_poll_cq(s->cq, 1, &wc);
-	} while (!n);
-	CHECK(n == 1 && wc.wr_id == id && wc.qp_num == qp->qp_num);
+	CHECK(wc.wr_id == id && wc.qp_num == qp->qp_num);
 	if (wc.status != status)
 		fprintf(stderr, "%s\n", ibv_wc_status_str(wc.status));
 	CHECK(wc.status == status);
@@ -224,18 +186,16 @@ static void ends_with(const struct side *s, struct ibv_qp *qp, uint64_t id,
 
 static void send_step(struct side *s, const struct step *t, uint64_t id)
 {
-	uint32_t i;
-
 	/* The receiver is ready for the step. */
 	meet(s->sock);
 	memset(s->buffer, (int)id + 1, LENGTH);
 	post_send(s, s->qp, t, id);
 	ends_with(s, s->qp, id, t->status);
-	for (i = 0; i < LENGTH; i++)
+	for (uint32_t i = 0; i < LENGTH; i++)
 		CHECK(s->buffer[i] == (uint8_t)(id + 1));
 	if (t->status != IBV_WC_SUCCESS) {
-		post_send(s, s->plain, t, id);
-		ends_with(s, s->plain, id, IBV_WC_SUCCESS);
+		post_send(s, plain, t, id);
+		ends_with(s, plain, id, IBV_WC_SUCCESS);
 	}
 	meet(s->sock);
 }
@@ -283,17 +243,10 @@ static void receive_step(struct side *s, const struct step *t, uint64_t id)
 int main(int argc, char **argv)
 {
 	struct side s = { 0 };
-	uint64_t i;
 
-	if (argc < 3 || argc > 4 ||
-	    (strcmp(argv[1], "receive") != 0 && strcmp(argv[1], "send") != 0)) {
-		fprintf(stderr, "Usage: %s receive|send SOCKET [DEVICE]\n", argv[0]);
-		return 2;
-	}
-	s.sends = !strcmp(argv[1], "send");
-	s.sock = meeting_place(argv[2], !s.sends);
-	set_up(&s, argv[3]);
-	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	side_start(&s, argc, argv, VNETDV_CONTEXT_RETURN_TO_SENDER, BUFFER);
+	set_up(&s);
+	for (uint64_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		snprintf(here, HERE, "%s", steps[i].name);
 		if (s.sends)
 			send_step(&s, &steps[i], i);
@@ -301,6 +254,5 @@ int main(int argc, char **argv)
 			receive_step(&s, &steps[i], i);
 	}
 	tear_down(&s);
-	puts("ok");
 	return 0;
 }
