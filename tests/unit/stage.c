@@ -48,10 +48,7 @@ void queue_send(u8 opcode, u32 length, u32 seed)
 
 	fill(&w.p[0], STAGE_FROM + seed * 1024, length, seed);
 	if (s.a->type == NIC_QPT_UD) {
-		memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-		wqe.ud.sgid_index = 1;
-		wqe.ud.remote_qpn = s.b->qpn;
-		wqe.ud.remote_qkey = TEST_QKEY;
+		aim_datagram(&wqe, s.b);
 	} else if (opcode != VNET_WR_SEND) {
 		wqe.rdma.remote_addr = at(&w.p[1], STAGE_TO + (s.receives - 1) * 1024);
 		wqe.rdma.rkey = w.p[1].key;

@@ -44,10 +44,7 @@ static void check_survivor_goes_on(void)
 	else if (s.srq->ring.hdr->prod == s.srq->ring.hdr->cons)
 		post_srq_recv(s.srq, 500, &(struct sge){ at(&w.p[1], STAGE_TO), 100, w.p[1].key },
 			      1);
-	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-	wqe.ud.sgid_index = 1;
-	wqe.ud.remote_qpn = s.b->qpn;
-	wqe.ud.remote_qkey = TEST_QKEY;
+	aim_datagram(&wqe, s.b);
 	send_one(c, &wqe, NULL);
 	expect(cc, 1, VNET_WC_SUCCESS);
 	assert_true(poll(s.cb, &wc));

@@ -10,15 +10,6 @@
 #define FROM 0x1000
 #define TO 0x40000
 
-static struct vnet_send_wqe rdma(u8 opcode, u64 wr_id, struct process *target, u64 offset)
-{
-	struct vnet_send_wqe wqe = wr(opcode, wr_id);
-
-	wqe.rdma.remote_addr = at(target, offset);
-	wqe.rdma.rkey = target->key;
-	return wqe;
-}
-
 /* State of a QP after a failed request. */
 static u8 failed_state(u8 type)
 {
@@ -349,10 +340,7 @@ static void bad_receive(const struct receive_error *error, u8 type)
 	for (u32 i = 0; i < 33; i++)
 		to[i] = sge(&w.p[1], TO + i * 40, 40);
 	if (type == NIC_QPT_UD) {
-		memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-		wqe.ud.sgid_index = 1;
-		wqe.ud.remote_qpn = pair.b->qpn;
-		wqe.ud.remote_qkey = TEST_QKEY;
+		aim_datagram(&wqe, pair.b);
 	}
 	error->spoil(to, &n);
 	fill(&w.p[0], FROM, 70, 1);

@@ -44,7 +44,8 @@ static struct pair pair_with_channel(u8 type)
 	return pair;
 }
 
-static void send_with(struct pair *pair, u8 flags)
+/* Sends one message that its receiver does not poll. */
+static void leave_unpolled(struct pair *pair, u8 flags)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 
@@ -52,6 +53,11 @@ static void send_with(struct pair *pair, u8 flags)
 	post_recv(pair->b, 2, NULL, 0);
 	send_one(pair->a, &wqe, NULL);
 	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
+}
+
+static void send_with(struct pair *pair, u8 flags)
+{
+	leave_unpolled(pair, flags);
 	expect(pair->b->rcq, 2, VNET_WC_SUCCESS);
 }
 
@@ -209,17 +215,6 @@ static void immediate_data_too(void **state)
 
 /* ----------------------------------------------- armed with entries in the CQ */
 
-/* Sends one message that its receiver does not poll. */
-static void leave_unpolled(struct pair *pair, u8 flags)
-{
-	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-
-	wqe.flags |= flags;
-	post_recv(pair->b, 2, NULL, 0);
-	send_one(pair->a, &wqe, NULL);
-	expect(pair->a->scq, 1, VNET_WC_SUCCESS);
-}
-
 /* Like ibv_req_notify_cq() of a CQ with entries. */
 static void arm_late(struct cq *cq, u32 how)
 {
@@ -279,8 +274,11 @@ static void unpolled_and_failed(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_LOC_LEN_ERR);
 }
 
-/* A stopped process holds the channel's lock: the event comes later. */
-static void event_deferred(void **state)
+/*
+ * A stopped process holds the channel's lock, so the event of a message waits: the receiver has
+ * the completion; the sender's request is not complete.
+ */
+static struct pair message_with_held_event(void)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
@@ -289,9 +287,15 @@ static void event_deferred(void **state)
 	w.agent.channel[CHANNEL].lock = 7;
 	post_recv(pair.b, 2, NULL, 0);
 	send_one(pair.a, &wqe, NULL);
-	/* The receiver has the completion; the sender's request is not complete. */
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 	expect_none(pair.a->scq);
+	return pair;
+}
+
+static void event_deferred(void **state)
+{
+	struct pair pair = message_with_held_event();
+
 	run_for(3 * MS);
 	expect_none(pair.a->scq);
 	w.agent.channel[CHANNEL].lock = 0;
@@ -322,14 +326,7 @@ static void event_of_the_sender_deferred(void **state)
 /* The sender dies while its request waits for the lock of the receiver's channel. */
 static void event_of_the_dead(void **state)
 {
-	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
-	struct pair pair = pair_with_channel(NIC_QPT_RC);
-
-	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
-	w.agent.channel[CHANNEL].lock = 7;
-	post_recv(pair.b, 2, NULL, 0);
-	send_one(pair.a, &wqe, NULL);
-	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
+	(void)message_with_held_event();
 	nic_recover(&w.agent, w.p[0].nic.self, w.p[0].nic.space);
 	run_for(3 * MS);
 	w.agent.channel[CHANNEL].lock = 0;

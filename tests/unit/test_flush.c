@@ -9,11 +9,7 @@
 
 static struct vnet_send_wqe put(u64 wr_id)
 {
-	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, wr_id);
-
-	wqe.rdma.remote_addr = at(&w.p[1], TO);
-	wqe.rdma.rkey = w.p[1].key;
-	return wqe;
+	return rdma(VNET_WR_RDMA_WRITE, wr_id, &w.p[1], TO);
 }
 
 static void expect_flushed(struct cq *cq, u64 first, u32 n)

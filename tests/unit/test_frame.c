@@ -9,32 +9,25 @@
 #define LENGTH 100u
 #define CHANNEL 2
 
-static struct cq *cq[2];
-
 static struct qp *make_raw(u32 i)
 {
 	const struct nic_qp_attr attr = { .port = 1 };
 	struct qp *qp;
 
-	if (!cq[i])
-		cq[i] = make_cq(&w.p[i], 256, 0);
-	qp = make_qp(&w.p[i], NIC_QPT_RAW_PACKET, cq[i], cq[i]);
+	if (!w.cq[i])
+		w.cq[i] = make_cq(&w.p[i], 256, 0);
+	qp = make_qp(&w.p[i], NIC_QPT_RAW_PACKET, w.cq[i], w.cq[i]);
 	assert_int_equal(modify(qp, &attr, M_STATE | M_PORT, NIC_QPS_INIT), NIC_OK);
 	assert_int_equal(modify(qp, &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
 	assert_int_equal(modify(qp, &attr, M_STATE, NIC_QPS_RTS), NIC_OK);
 	return qp;
 }
 
-static void set_stage(void)
+/* With its own CQ. */
+static struct qp *make_raw_alone(u32 i)
 {
-	memset(cq, 0, sizeof(cq));
-}
-
-static void post_one(struct qp *qp, u64 wr_id)
-{
-	struct sge to = sge(qp->p, wr_id * 256, 256);
-
-	post_recv(qp, wr_id, &to, 1);
+	w.cq[i] = NULL;
+	return make_raw(i);
 }
 
 /* Makes an IPv4 UDP frame to the MAC address with this last byte, and to this port. */
@@ -79,12 +72,9 @@ static void make_flow(u32 index, const struct qp *qp, u8 type, u16 priority, u8 
 static void to_a_tagged_flow(void **state)
 {
 	struct nic_flow flow = { .type = NIC_FLOW_NORMAL, .counter = NIC_NONE, .tag = 0xabcdef };
-	struct qp *from, *to;
+	struct qp *from = make_raw(0), *to = make_raw(1);
 	struct wc wc;
 
-	set_stage();
-	from = make_raw(0);
-	to = make_raw(1);
 	flow.qpn = to->qpn;
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
 	/* A second flow at the same index. */
@@ -92,8 +82,8 @@ static void to_a_tagged_flow(void **state)
 		make_frame(9, 0, 1766);
 		post_one(to, 1);
 		send_frame(from, LENGTH);
-		expect(cq[0], 77, VNET_WC_SUCCESS);
-		wc = expect(cq[1], 1, VNET_WC_SUCCESS);
+		expect(w.cq[0], 77, VNET_WC_SUCCESS);
+		wc = expect(w.cq[1], 1, VNET_WC_SUCCESS);
 		assert_int_equal(wc.imm, flow.tag);
 		assert_int_equal(wc.flags, flow.tag ? VNET_WC_FLOW_TAG : 0);
 		assert_int_equal(nic_flow_destroy(&w.agent, 0), NIC_OK);
@@ -113,23 +103,20 @@ static u64 counted(u32 index)
 
 static void to_its_flow(void **state)
 {
-	struct qp *from, *to;
+	struct qp *from = make_raw(0), *to = make_raw(1);
 	struct wc wc;
 
-	set_stage();
-	from = make_raw(0);
-	to = make_raw(1);
 	make_frame(9, 0, 1766);
 	post_one(to, 1);
 	send_frame(from, LENGTH);
-	expect(cq[0], 77, VNET_WC_SUCCESS);
-	expect_none(cq[1]);
+	expect(w.cq[0], 77, VNET_WC_SUCCESS);
+	expect_none(w.cq[1]);
 	assert_int_equal(w.agent.hdr->counters.drop_no_flow, 1);
 
 	make_flow(0, to, NIC_FLOW_NORMAL, 0, 9, 0);
 	send_frame(from, LENGTH);
-	expect(cq[0], 77, VNET_WC_SUCCESS);
-	wc = expect(cq[1], 1, VNET_WC_SUCCESS);
+	expect(w.cq[0], 77, VNET_WC_SUCCESS);
+	wc = expect(w.cq[1], 1, VNET_WC_SUCCESS);
 	assert_int_equal(wc.byte_len, LENGTH);
 	assert_int_equal(wc.flags, 0);
 	assert_int_equal(wc.src_qp, from->qpn);
@@ -138,7 +125,7 @@ static void to_its_flow(void **state)
 
 	make_frame(8, 0, 1766);
 	send_frame(from, LENGTH);
-	expect(cq[0], 77, VNET_WC_SUCCESS);
+	expect(w.cq[0], 77, VNET_WC_SUCCESS);
 	assert_int_equal(w.agent.hdr->counters.drop_no_flow, 2);
 	assert_int_equal(nic_flow_destroy(&w.agent, 0), NIC_OK);
 	assert_int_equal(w.agent.hdr->flow[0].qpn, 0);
@@ -159,16 +146,15 @@ static void lengths(void **state)
 	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, 5);
 	struct qp *qp;
 
-	set_stage();
 	make_frame(1, 0, 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		qp = make_raw(0);
 		send_frame(qp, cases[i].length);
-		expect(cq[0], 77, cases[i].status);
+		expect(w.cq[0], 77, cases[i].status);
 	}
 	qp = make_raw(0);
 	send_one(qp, &wqe, NULL);
-	expect(cq[0], 5, VNET_WC_LOC_QP_OP_ERR);
+	expect(w.cq[0], 5, VNET_WC_LOC_QP_OP_ERR);
 }
 
 /* Whether this queue pair received a frame. Posts the receive again. */
@@ -195,13 +181,8 @@ static void send_quietly(struct qp *qp)
 
 static void who_comes_first(void **state)
 {
-	struct qp *from, *first, *second;
+	struct qp *from = make_raw(0), *first = make_raw(1), *second = make_raw_alone(1);
 
-	set_stage();
-	from = make_raw(0);
-	first = make_raw(1);
-	cq[1] = NULL;
-	second = make_raw(1);
 	post_one(first, 1);
 	post_one(second, 2);
 	make_frame(9, 0, 1766);
@@ -228,13 +209,8 @@ static void who_comes_first(void **state)
 
 static void what_is_left_over(void **state)
 {
-	struct qp *from, *first, *second;
+	struct qp *from = make_raw(0), *first = make_raw(1), *second = make_raw_alone(1);
 
-	set_stage();
-	from = make_raw(0);
-	first = make_raw(1);
-	cq[1] = NULL;
-	second = make_raw(1);
 	post_one(first, 1);
 	post_one(second, 2);
 	make_flow(0, first, NIC_FLOW_MC_DEFAULT, 0, 0, 0);
@@ -269,13 +245,11 @@ static void event_deferred(void **state)
 {
 	struct qp *from, *first, *second;
 
-	set_stage();
 	from = make_raw(0);
 	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 1), NIC_OK);
-	cq[1] = make_cq_channel(&w.p[1], 64, CHANNEL, 99);
+	w.cq[1] = make_cq_channel(&w.p[1], 64, CHANNEL, 99);
 	first = make_raw(1);
-	cq[1] = NULL;
-	second = make_raw(1);
+	second = make_raw_alone(1);
 	post_one(first, 1);
 	post_one(second, 2);
 	make_flow(0, first, NIC_FLOW_NORMAL, 0, 0, 0);
@@ -285,25 +259,22 @@ static void event_deferred(void **state)
 	w.agent.channel[CHANNEL].lock = 7;
 	send_frame(from, LENGTH);
 	assert_true(got(first, 1) && !got(second, 2));
-	expect_none(cq[0]);
+	expect_none(w.cq[0]);
 	w.agent.channel[CHANNEL].lock = 0;
 	run_for(2 * MS);
 	assert_true(!got(first, 1) && got(second, 2));
-	expect(cq[0], 77, VNET_WC_SUCCESS);
+	expect(w.cq[0], 77, VNET_WC_SUCCESS);
 	assert_true(counted(0) == 1 && counted(1) == 1);
 }
 
 /* One receiver is locked: the frame waits for it, and nobody receives it twice. */
 static void none_twice(void **state)
 {
-	struct qp *from, *to[3];
+	struct qp *from = make_raw(0), *to[3];
 
-	set_stage();
-	from = make_raw(0);
 	make_frame(9, 0, 1766);
 	for (u32 i = 0; i < 3; i++) {
-		cq[1] = NULL;
-		to[i] = make_raw(1);
+		to[i] = make_raw_alone(1);
 		post_one(to[i], i);
 		post_one(to[i], i);
 		make_flow(i, to[i], NIC_FLOW_NORMAL, 0, 0, 0);
@@ -311,10 +282,10 @@ static void none_twice(void **state)
 	frame(to[1])->rq.lock = w.p[2].nic.self;
 	send_frame(from, LENGTH);
 	assert_true(got(to[0], 0) && !got(to[1], 1) && !got(to[2], 2));
-	expect_none(cq[0]);
+	expect_none(w.cq[0]);
 	frame(to[1])->rq.lock = 0;
 	run_for(5 * MS);
-	expect(cq[0], 77, VNET_WC_SUCCESS);
+	expect(w.cq[0], 77, VNET_WC_SUCCESS);
 	assert_true(!got(to[0], 0) && got(to[1], 1) && got(to[2], 2));
 	for (u32 i = 0; i < 3; i++)
 		assert_true(!got(to[i], i) && counted(i) == 1);
@@ -324,10 +295,8 @@ static void no_wrong_flows(void **state)
 {
 	struct nic_flow flow = { .counter = NIC_NONE };
 	struct pair rc = make_pair(NIC_QPT_RC);
-	struct qp *qp;
+	struct qp *qp = make_raw(0);
 
-	set_stage();
-	qp = make_raw(0);
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
 	flow.qpn = rc.a->qpn;
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_EINVAL);
@@ -388,14 +357,12 @@ static void spread(void **state)
 	struct nic_flow flow = { .counter = NIC_NONE, .qpn = 0x777777 };
 	struct nic_rss rss = { .fields = NIC_RSS_DST_PORT_UDP, .log_size = 1 };
 	const struct nic_qp_attr attr = { .port = 0 };
-	struct qp *from, *to[2];
+	struct qp *from = make_raw(0), *to[2];
 	u32 frames[2] = { 0, 0 };
 
-	set_stage();
-	from = make_raw(0);
-	cq[1] = make_cq(&w.p[1], 256, 0);
+	w.cq[1] = make_cq(&w.p[1], 256, 0);
 	for (u32 i = 0; i < 2; i++) {
-		to[i] = make_qp(&w.p[1], NIC_QPT_WQ, cq[1], cq[1]);
+		to[i] = make_qp(&w.p[1], NIC_QPT_WQ, w.cq[1], w.cq[1]);
 		rss.wqn[i] = to[i]->qpn;
 		/* The work queue is not ready: its frames are lost. */
 		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTS), NIC_EINVAL);
@@ -407,7 +374,7 @@ static void spread(void **state)
 	assert_int_equal(nic_flow_create(&w.agent, 0, &flow), NIC_OK);
 	make_frame(9, 0, 1);
 	send_quietly(from);
-	expect_none(cq[1]);
+	expect_none(w.cq[1]);
 	for (u32 i = 0; i < 2; i++)
 		assert_int_equal(modify(to[i], &attr, M_STATE, NIC_QPS_RTR), NIC_OK);
 	for (u16 port = 0; port < 32; port++) {
@@ -417,7 +384,7 @@ static void spread(void **state)
 		post_one(to[1], 2);
 		make_frame(9, 0, port);
 		send_quietly(from);
-		assert_true(poll(cq[1], &wc));
+		assert_true(poll(w.cq[1], &wc));
 		assert_int_equal(wc.status, VNET_WC_SUCCESS);
 		assert_int_equal(wc.qp_num, to[wc.wr_id - 1]->qpn);
 		frames[wc.wr_id - 1]++;
@@ -438,33 +405,31 @@ static void spread(void **state)
 	post_one(to[0], 1);
 	assert_int_equal(modify(to[0], &attr, M_STATE, NIC_QPS_ERR), NIC_OK);
 	run_for(5 * MS);
-	expect(cq[1], 1, VNET_WC_WR_FLUSH_ERR);
+	expect(w.cq[1], 1, VNET_WC_WR_FLUSH_ERR);
 }
 
 /* A burst passes, then the rate limit applies. */
 static void rate_limit(void **state)
 {
 	struct nic_qp_attr attr = { .rate_limit = 800 };
-	struct qp *from;
+	struct qp *from = make_raw(0);
 	struct wc wc;
 	u32 sent = 0;
 
-	set_stage();
-	from = make_raw(0);
 	assert_int_equal(modify(from, &attr, M_RATE, NIC_QPS_RTS), NIC_OK);
 	make_frame(9, 0, 1);
 	/* At this rate, 100 bytes take one millisecond. */
 	for (u32 i = 0; i < 10; i++)
 		send_frame(from, LENGTH);
-	while (poll(cq[0], &wc))
+	while (poll(w.cq[0], &wc))
 		sent++;
 	assert_in_range(sent, 1, 3);
 	run_for(4 * MS);
-	while (poll(cq[0], &wc))
+	while (poll(w.cq[0], &wc))
 		sent++;
 	assert_in_range(sent, 4, 8);
 	run_for(20 * MS);
-	while (poll(cq[0], &wc))
+	while (poll(w.cq[0], &wc))
 		sent++;
 	assert_int_equal(sent, 10);
 }
@@ -475,7 +440,6 @@ static void fragments(void **state)
 	const u8 *bytes = mem(&w.p[0], FRAME);
 	struct nic_frame_key key;
 
-	set_stage();
 	make_frame(9, 0, 1766);
 	nic_frame_parse_key(bytes, LENGTH, &key);
 	assert_true(key.layers & NIC_LAYER_UDP);

@@ -33,11 +33,7 @@ static struct vnet_send_wqe request(u8 type, u8 opcode, const struct qp *to)
 	struct vnet_send_wqe wqe = wr(opcode, 1);
 
 	if (type == NIC_QPT_UD) {
-		memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-		wqe.ud.sgid_index = 1;
-		wqe.ud.hop_limit = 64;
-		wqe.ud.remote_qpn = to->qpn;
-		wqe.ud.remote_qkey = TEST_QKEY;
+		aim_datagram(&wqe, to);
 	} else {
 		wqe.rdma.remote_addr = at(&w.p[1], TO);
 		wqe.rdma.rkey = w.p[1].key;

@@ -66,10 +66,8 @@ static const struct operation operations[] = {
 
 static struct vnet_send_wqe request(const struct operation *op, u64 wr_id)
 {
-	struct vnet_send_wqe wqe = wr(op->opcode, wr_id);
+	struct vnet_send_wqe wqe = rdma(op->opcode, wr_id, &w.p[1], TO);
 
-	wqe.rdma.remote_addr = at(&w.p[1], TO);
-	wqe.rdma.rkey = w.p[1].key;
 	/* Compare with 5, add 5. */
 	wqe.rdma.compare_add = 5;
 	wqe.rdma.swap = 77;
@@ -247,10 +245,7 @@ static void unreliable_ones_stall(void **state)
 		struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
 
 		if (types[i] == NIC_QPT_UD) {
-			memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-			wqe.ud.sgid_index = 1;
-			wqe.ud.remote_qpn = pair.b->qpn;
-			wqe.ud.remote_qkey = TEST_QKEY;
+			aim_datagram(&wqe, pair.b);
 		}
 		post_recv(pair.b, 2, &to, 1);
 		take_away(0, FROM);

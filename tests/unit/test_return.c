@@ -30,11 +30,7 @@ static struct vnet_send_wqe datagram(u64 wr_id, const struct qp *to)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, wr_id);
 
-	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-	wqe.ud.sgid_index = 1;
-	wqe.ud.hop_limit = 64;
-	wqe.ud.remote_qpn = to->qpn;
-	wqe.ud.remote_qkey = TEST_QKEY;
+	aim_datagram(&wqe, to);
 	return wqe;
 }
 

@@ -7,25 +7,12 @@
 #define FROM 0x1000
 #define TO 0x40000
 
-static struct vnet_send_wqe rdma(u8 opcode, u64 wr_id, struct process *target, u64 offset)
-{
-	struct vnet_send_wqe wqe = wr(opcode, wr_id);
-
-	wqe.rdma.remote_addr = at(target, offset);
-	wqe.rdma.rkey = target->key;
-	return wqe;
-}
-
 static struct vnet_send_wqe datagram(u64 wr_id, const struct qp *to)
 {
 	struct vnet_send_wqe wqe = wr(VNET_WR_SEND, wr_id);
 
-	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-	wqe.ud.sgid_index = 1;
-	wqe.ud.hop_limit = 64;
+	aim_datagram(&wqe, to);
 	wqe.ud.traffic_class = 0x28;
-	wqe.ud.remote_qpn = to->qpn;
-	wqe.ud.remote_qkey = TEST_QKEY;
 	return wqe;
 }
 

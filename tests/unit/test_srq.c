@@ -177,10 +177,7 @@ static void datagrams(void **state)
 	struct sge data = sge(&w.p[0], 0, 100), to = sge(&w.p[1], 0, 140);
 
 	fill(&w.p[0], 0, 100, 1);
-	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-	wqe.ud.sgid_index = 1;
-	wqe.ud.remote_qpn = s.to[1]->qpn;
-	wqe.ud.remote_qkey = TEST_QKEY;
+	aim_datagram(&wqe, s.to[1]);
 	post_srq_recv(s.srq, 7, &to, 1);
 	send_one(s.from[0], &wqe, &data);
 	expect(s.tx, 1, VNET_WC_SUCCESS);

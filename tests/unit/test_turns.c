@@ -28,11 +28,7 @@ static void assert_bounded(void)
 
 static struct vnet_send_wqe request(u8 opcode, u64 wr_id)
 {
-	struct vnet_send_wqe wqe = wr(opcode, wr_id);
-
-	wqe.rdma.remote_addr = at(&w.p[1], TO);
-	wqe.rdma.rkey = w.p[1].key;
-	return wqe;
+	return rdma(opcode, wr_id, &w.p[1], TO);
 }
 
 static struct sge all(u32 process)

@@ -16,11 +16,7 @@
 
 static struct vnet_send_wqe put(u64 wr_id)
 {
-	struct vnet_send_wqe wqe = wr(VNET_WR_RDMA_WRITE, wr_id);
-
-	wqe.rdma.remote_addr = at(&w.p[1], TO);
-	wqe.rdma.rkey = w.p[1].key;
-	return wqe;
+	return rdma(VNET_WR_RDMA_WRITE, wr_id, &w.p[1], TO);
 }
 
 static struct vnet_send_wqe plain_or_datagram(struct pair *pair, u64 wr_id)
@@ -29,10 +25,7 @@ static struct vnet_send_wqe plain_or_datagram(struct pair *pair, u64 wr_id)
 
 	if (pair->a->type != NIC_QPT_UD)
 		return wqe;
-	memcpy(wqe.ud.dgid, w.agent.hdr->gid[1], 16);
-	wqe.ud.sgid_index = 1;
-	wqe.ud.remote_qpn = pair->b->qpn;
-	wqe.ud.remote_qkey = TEST_QKEY;
+	aim_datagram(&wqe, pair->b);
 	return wqe;
 }
 

@@ -445,6 +445,24 @@ struct sge sge(struct process *p, u64 offset, u32 length)
 	return (struct sge){ at(p, offset), length, p->key };
 }
 
+struct vnet_send_wqe rdma(u8 opcode, u64 wr_id, struct process *target, u64 offset)
+{
+	struct vnet_send_wqe wqe = wr(opcode, wr_id);
+
+	wqe.rdma.remote_addr = at(target, offset);
+	wqe.rdma.rkey = target->key;
+	return wqe;
+}
+
+void aim_datagram(struct vnet_send_wqe *wqe, const struct qp *to)
+{
+	memcpy(wqe->ud.dgid, w.agent.hdr->gid[1], 16);
+	wqe->ud.sgid_index = 1;
+	wqe->ud.hop_limit = 64;
+	wqe->ud.remote_qpn = to->qpn;
+	wqe->ud.remote_qkey = TEST_QKEY;
+}
+
 static u8 *slot(const struct ring *ring, u32 index)
 {
 	return ring->slots + ((u64)(index & ring->mask) << ring->shift);
@@ -511,6 +529,13 @@ void post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n)
 	write_recv(&qp->rq, &qp->rq_prod, wr_id, sg, n);
 	if (nic_load(&qp->rq.hdr->need_doorbell))
 		nic_recv_doorbell(&qp->p->nic, qp->qpn, false);
+}
+
+void post_one(struct qp *qp, u64 wr_id)
+{
+	struct sge to = sge(qp->p, wr_id * 256, 256);
+
+	post_recv(qp, wr_id, &to, 1);
 }
 
 void post_srq_recv(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n)

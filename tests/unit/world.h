@@ -111,6 +111,8 @@ struct world {
 	struct nic agent;
 	struct nic_config config;
 	struct process p[PROCESSES];
+	/* A CQ for each process, for tests that keep one. */
+	struct cq *cq[PROCESSES];
 	/* Next free queue memory, key and object numbers. */
 	u64 queue_at;
 	u32 next_mr, next_cqn, next_srqn, next_qpn;
@@ -207,6 +209,10 @@ struct sge {
 /* A plain signaled request, to be completed by the caller. */
 struct vnet_send_wqe wr(u8 opcode, u64 wr_id);
 struct sge sge(struct process *p, u64 offset, u32 length);
+/* A one-sided request for the process' memory. */
+struct vnet_send_wqe rdma(u8 opcode, u64 wr_id, struct process *target, u64 offset);
+/* Directs a request to this datagram queue pair. */
+void aim_datagram(struct vnet_send_wqe *wqe, const struct qp *to);
 
 void post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
 void post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
@@ -216,6 +222,8 @@ void send_one(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *
 
 /* Post a receive, and ring the doorbell if need_doorbell is set. */
 void post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
+/* Posts a receive of 256 bytes at wr_id * 256. */
+void post_one(struct qp *qp, u64 wr_id);
 void post_srq_recv(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
 
 /* Returns false if the CQ is empty. Places payloads like the provider. */
