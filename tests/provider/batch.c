@@ -331,8 +331,6 @@ static void pollers_wait(void **state)
 	end_all();
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -227,8 +227,6 @@ static void address_handles_need_a_gid(void **state)
 	fake_end_pd(pd);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

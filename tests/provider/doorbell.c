@@ -229,8 +229,6 @@ static void as_offered(void **state)
 	end(&o);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -450,8 +450,6 @@ static void a_message_that_is_placed_before(void **state)
 	end(&o);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

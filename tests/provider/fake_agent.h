@@ -70,6 +70,7 @@ void fake_reset(void);
 /* Setup and teardown for cmocka: *state is an open context. */
 int fake_open(void **state);
 int fake_close(void **state);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_open, fake_close)
 
 /* Create objects through the provider; the test fails if that fails. */
 struct ibv_pd *fake_pd(struct ibv_context *context);

@@ -517,8 +517,6 @@ static void resizing_keeps_what_is_unpolled(void **state)
 	fake_end_cq(cq);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

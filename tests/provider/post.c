@@ -518,8 +518,6 @@ static void without_a_gate_it_traps(void **state)
 	fake_ops->free_context(&vctx->context);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -264,8 +264,6 @@ static void counting(void **state)
 	free(counters.point);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

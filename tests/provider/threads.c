@@ -158,8 +158,6 @@ static void together(void **state)
 	fake_end_pd(pd);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { TEST(together) };

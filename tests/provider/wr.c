@@ -286,8 +286,6 @@ static void states_that_allow_posting(void **state)
 	end(&o);
 }
 
-#define TEST(_function) cmocka_unit_test_setup_teardown(_function, fake_open, fake_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -62,6 +62,8 @@ int kernel_start(void **state);
 int kernel_stop(void **state);
 /* Like kernel_start(), and allocates a context. */
 int kernel_start_context(void **state);
+/* A test case in a context. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
 
 /* Formats NIC memory again, whatever it contains. */
 void kernel_format(void);
@@ -100,12 +102,11 @@ struct parts {
 int plain_command(u32 command, const struct parts *parts);
 int extended_command(u32 command, const struct parts *parts);
 
+/* Members of struct parts: a request and a response without parts of the driver. */
+#define PARTS_OF(req, resp)                                                                        \
+	.in = (req), .in_length = sizeof(*(req)), .out = (resp), .out_length = sizeof(*(resp))
 #define PLAIN(command, req, resp)                                                                  \
-	plain_command(IB_USER_VERBS_CMD_##command,                                                 \
-		      &(struct parts){ .in = (req),                                                \
-				       .in_length = sizeof(*(req)),                                \
-				       .out = (resp),                                              \
-				       .out_length = sizeof(*(resp)) })
+	plain_command(IB_USER_VERBS_CMD_##command, &(struct parts){ PARTS_OF(req, resp) })
 #define PLAIN_IN(command, req)                                                                     \
 	plain_command(IB_USER_VERBS_CMD_##command,                                                 \
 		      &(struct parts){ .in = (req), .in_length = sizeof(*(req)) })

@@ -229,14 +229,14 @@ static void heap_shuffled(void **state)
 	assert_null(uv_heap_get(device, ~0ull - 4096));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start, kernel_stop)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, kernel_start, kernel_stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers), cmocka_unit_test(log2s), cmocka_unit_test(slots),
-		TEST(unpredictable),       TEST(no_randomness),     TEST(memory_returns_zeroed),
-		TEST(heap_shuffled),
+		CASE(unpredictable),       CASE(no_randomness),     CASE(memory_returns_zeroed),
+		CASE(heap_shuffled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

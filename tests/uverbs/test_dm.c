@@ -165,8 +165,6 @@ static void wrong_regions(void **state)
 	assert_int_equal(PLAIN(REREG_MR, &again, &resp), -EINVAL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

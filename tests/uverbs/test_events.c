@@ -362,8 +362,6 @@ static void stray_events(void **state)
 	nic->cq[5].num = 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -590,8 +590,6 @@ static void moderation(void **state)
 	assert_int_equal(EX_IN(MODIFY_CQ, &cmd), -EINVAL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

@@ -409,21 +409,20 @@ static void gids(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(header, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(longest, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(unknown_methods, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(attributes, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(lengths, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(zero_tail, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(flags, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(absent_objects, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(fault_in_answer, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(driver_part, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(unsupported_methods, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(info_handles, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(contexts, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(gids, kernel_start_context, kernel_stop),
+		TEST(header),
+		TEST(longest),
+		TEST(unknown_methods),
+		TEST(attributes),
+		TEST(lengths),
+		TEST(zero_tail),
+		TEST(flags),
+		TEST(absent_objects),
+		TEST(fault_in_answer),
+		TEST(driver_part),
+		TEST(unsupported_methods),
+		TEST(info_handles),
+		TEST(contexts),
+		TEST(gids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -418,20 +418,20 @@ static void advice_is_wrong(void **state)
 	assert_int_equal(advise_one(pd, PREFETCH_WRITE, 0, area + PAGE, 8, key), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rights),          TEST(placement_rights),
-		TEST(ranges),          TEST(memory_is_there),
-		TEST(large_region),    TEST(map_is_secret),
-		TEST(stack_grows),     TEST(keys),
-		TEST(zero_based),      TEST(query),
-		TEST(reregister),      TEST(reregister_protected),
-		TEST(windows),         TEST(region_in_use),
-		TEST(on_demand),       TEST(implicit),
-		TEST(advice_is_taken), TEST(advice_is_wrong),
+		CASE(rights),          CASE(placement_rights),
+		CASE(ranges),          CASE(memory_is_there),
+		CASE(large_region),    CASE(map_is_secret),
+		CASE(stack_grows),     CASE(keys),
+		CASE(zero_based),      CASE(query),
+		CASE(reregister),      CASE(reregister_protected),
+		CASE(windows),         CASE(region_in_use),
+		CASE(on_demand),       CASE(implicit),
+		CASE(advice_is_taken), CASE(advice_is_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -305,23 +305,11 @@ static void client_dies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(handles, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(many_handles, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(in_use, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(close_frees_all, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(exhausted_tables, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(exhausted_addresses, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(exhausted_memory, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(exhausted_descriptors, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(members_stay, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(destroy_waits, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(create_waits, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(close_waits, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(client_dies, kernel_start_context, kernel_stop),
+		TEST(handles),          TEST(many_handles),          TEST(in_use),
+		TEST(close_frees_all),  TEST(exhausted_tables),      TEST(exhausted_addresses),
+		TEST(exhausted_memory), TEST(exhausted_descriptors), TEST(members_stay),
+		TEST(destroy_waits),    TEST(create_waits),          TEST(close_waits),
+		TEST(client_dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,11 +49,7 @@ static int try_cq(u32 entries, u32 vector, s32 channel, const struct vnet_create
 		struct ib_uverbs_create_cq_resp core;
 		struct vnet_create_cq_resp driver;
 	} resp = { .core = { 0 } };
-	struct parts parts = { .in = &cmd,
-			       .in_length = sizeof(cmd),
-			       .out = &resp,
-			       .out_length = sizeof(resp),
-			       .driver_in = driver,
+	struct parts parts = { PARTS_OF(&cmd, &resp), .driver_in = driver,
 			       .driver_in_length = driver ? sizeof(*driver) : 0 };
 	int err = plain_command(IB_USER_VERBS_CMD_CREATE_CQ, &parts);
 
@@ -102,11 +98,7 @@ static void cq_extended(void **state)
 		struct ib_uverbs_ex_create_cq_resp core;
 		struct vnet_create_cq_resp driver;
 	} resp;
-	struct parts parts = { .in = &cmd,
-			       .in_length = sizeof(cmd),
-			       .out = &resp,
-			       .out_length = sizeof(resp),
-			       .driver_out_length = sizeof(resp.driver) };
+	struct parts parts = { PARTS_OF(&cmd, &resp), .driver_out_length = sizeof(resp.driver) };
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_CQ;
 
 	assert_int_equal(extended_command(command, &parts), 0);
@@ -135,9 +127,7 @@ static void cq_resize(void **state)
 		struct ib_uverbs_resize_cq_resp core;
 		struct vnet_resize_cq_resp driver;
 	} resp;
-	struct parts parts = {
-		.in = &cmd, .in_length = sizeof(cmd), .out = &resp, .out_length = sizeof(resp)
-	};
+	struct parts parts = { PARTS_OF(&cmd, &resp) };
 	struct uv_cq *cq = cq_of(cmd.cq_handle);
 	u64 before = cq->ring->offset;
 	nic_lock_t *lock = &kernel.device.nic.cq[cq->cqn - 1].lock;
@@ -453,9 +443,7 @@ static void qp_extended(void **state)
 		.qp_type = IB_UVERBS_QPT_UD,
 	};
 	struct ib_uverbs_ex_create_qp_resp resp;
-	struct parts parts = {
-		.in = &cmd, .in_length = sizeof(cmd), .out = &resp, .out_length = sizeof(resp)
-	};
+	struct parts parts = { PARTS_OF(&cmd, &resp) };
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_QP;
 
 	assert_int_equal(extended_command(command, &parts), 0);
@@ -481,11 +469,7 @@ static void qp_own_flags(void **state)
 					      .qp_type = IB_UVERBS_QPT_UD };
 	struct vnet_create_qp_req own = { .flags = VNET_CREATE_QP_RETURN };
 	struct ib_uverbs_ex_create_qp_resp resp;
-	struct parts parts = { .in = &cmd,
-			       .in_length = sizeof(cmd),
-			       .out = &resp,
-			       .out_length = sizeof(resp),
-			       .driver_in = &own,
+	struct parts parts = { PARTS_OF(&cmd, &resp), .driver_in = &own,
 			       .driver_in_length = sizeof(own) };
 	u32 command = IB_USER_VERBS_EX_CMD_CREATE_QP;
 
@@ -629,9 +613,7 @@ static void extended_modify(void **state)
 	u32 handle = make_qp(IB_UVERBS_QPT_RC, make_pd(), make_cq(16, -1), -1);
 	struct ib_uverbs_ex_modify_qp cmd = { .base = to_init(handle) };
 	struct ib_uverbs_ex_modify_qp_resp resp;
-	struct parts parts = {
-		.in = &cmd, .in_length = sizeof(cmd), .out = &resp, .out_length = sizeof(resp)
-	};
+	struct parts parts = { PARTS_OF(&cmd, &resp) };
 	u32 command = IB_USER_VERBS_EX_CMD_MODIFY_QP;
 
 	cmd.base.attr_mask |= 1u << 22;
@@ -680,8 +662,6 @@ static void addresses(void **state)
 	cmd.pd_handle = 99;
 	assert_int_equal(PLAIN(CREATE_AH, &cmd, &resp), -EINVAL);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
 
 int main(void)
 {

@@ -134,8 +134,6 @@ static void garbage(void **state)
 	*frame = saved;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, kernel_start_context, kernel_stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { TEST(nothing), TEST(everything), TEST(garbage) };

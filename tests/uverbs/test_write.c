@@ -182,9 +182,7 @@ static void extended_headers(void **state)
 {
 	struct ib_uverbs_ex_query_device cmd = { 0 };
 	struct ib_uverbs_ex_query_device_resp resp;
-	struct parts parts = {
-		.in = &cmd, .in_length = sizeof(cmd), .out = &resp, .out_length = sizeof(resp)
-	};
+	struct parts parts = { PARTS_OF(&cmd, &resp) };
 	u32 command = IB_USER_VERBS_EX_CMD_QUERY_DEVICE;
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -278,19 +276,16 @@ static void invoked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(headers, kernel_start_context, kernel_stop),
-		cmocka_unit_test_setup_teardown(absent_commands, kernel_start_context, kernel_stop),
+		TEST(headers),
+		TEST(absent_commands),
 		cmocka_unit_test_setup_teardown(nothing_without_context, kernel_start, kernel_stop),
 		cmocka_unit_test_setup_teardown(context_by_write, kernel_start, kernel_stop),
 		cmocka_unit_test_setup_teardown(context_without_room_for_gate, kernel_start,
 						kernel_stop),
-		cmocka_unit_test_setup_teardown(fault_in_response, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(longer_and_shorter, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(extended_headers, kernel_start_context,
-						kernel_stop),
-		cmocka_unit_test_setup_teardown(invoked, kernel_start_context, kernel_stop),
+		TEST(fault_in_response),
+		TEST(longer_and_shorter),
+		TEST(extended_headers),
+		TEST(invoked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
