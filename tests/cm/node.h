@@ -41,6 +41,7 @@ void node_end(void);
 /* The same, as setup and teardown of a test. */
 int node_begin(void **state);
 int node_finish(void **state);
+#define NODE_TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
 
 void node_open(u32 which);
 void node_close(u32 which);

@@ -67,8 +67,19 @@ static void expect_ids(struct layout *said, u32 local_id, u32 remote_id)
 	layout_expect(said, "remote communication id", remote_id);
 }
 
-static void set_ids(struct layout *heard, u32 local_id, u32 remote_id)
+/* The next message that left the node has these IDs. */
+static void said_ids(struct layout *said, enum layout_attribute attribute, u64 tid, u32 local_id,
+		     u32 remote_id)
 {
+	layout_said(said, attribute);
+	layout_expect(said, "transaction id", tid);
+	expect_ids(said, local_id, remote_id);
+}
+
+static void begin_ids(struct layout *heard, enum layout_attribute attribute, u64 tid, u32 local_id,
+		      u32 remote_id)
+{
+	layout_begin(heard, attribute, tid);
 	layout_set(heard, "local communication id", local_id);
 	layout_set(heard, "remote communication id", remote_id);
 }
@@ -203,10 +214,15 @@ static void expect_req(u32 transport, u32 extended)
 	layout_end(&said);
 }
 
-static void writes_req(void **state)
+static void request_connection(void)
 {
 	connect_all(IBV_QPT_RC);
 	expect_req(0, 0);
+}
+
+static void writes_req(void **state)
+{
+	request_connection();
 }
 
 static void writes_req_of_uc(void **state)
@@ -224,8 +240,7 @@ static void writes_req_of_xrc(void **state)
 static void writes_req_on_infiniband(void **state)
 {
 	kernel.device.lid = LID;
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 }
 
 /* Fields that the node ignores have distinct values, too. */
@@ -412,8 +427,7 @@ static void hear_ids(enum layout_attribute attribute)
 {
 	struct layout heard;
 
-	layout_begin(&heard, attribute, TID);
-	set_ids(&heard, REMOTE_ID, LOCAL_ID);
+	begin_ids(&heard, attribute, TID, REMOTE_ID, LOCAL_ID);
 	layout_hear(&heard);
 }
 
@@ -434,9 +448,8 @@ static void hear_rep(void)
 {
 	struct layout heard;
 
-	layout_begin(&heard, LAYOUT_REP, TID);
+	begin_ids(&heard, LAYOUT_REP, TID, REMOTE_ID, LOCAL_ID);
 	layout_set(&heard, "attribute modifier", ATTR_MOD);
-	set_ids(&heard, REMOTE_ID, LOCAL_ID);
 	layout_set(&heard, "local QPN", REMOTE_QPN);
 	layout_set(&heard, "vendor id, high", VENDOR_ID >> 16);
 	layout_set(&heard, "vendor id, middle", VENDOR_ID >> 8 & 0xff);
@@ -486,15 +499,12 @@ static u32 become_established_by_rep(void)
 	struct rdma_ucm_accept cmd = { .reserved = 0 };
 	struct layout said;
 
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 	hear_rep();
 	check_response();
 	cmd.id = only_conn()->id->handle;
 	assert_int_equal(node_command(0, RDMA_USER_CM_CMD_ACCEPT, &cmd, sizeof(cmd), 0), 0);
-	layout_said(&said, LAYOUT_RTU);
-	layout_expect(&said, "transaction id", OWN_TID);
-	expect_ids(&said, LOCAL_ID, REMOTE_ID);
+	said_ids(&said, LAYOUT_RTU, OWN_TID, LOCAL_ID, REMOTE_ID);
 	expect_no_data(&said);
 	return cmd.id;
 }
@@ -510,9 +520,7 @@ static void expect_drep(u64 tid)
 {
 	struct layout said;
 
-	layout_said(&said, LAYOUT_DREP);
-	layout_expect(&said, "transaction id", tid);
-	expect_ids(&said, LOCAL_ID, REMOTE_ID);
+	said_ids(&said, LAYOUT_DREP, tid, LOCAL_ID, REMOTE_ID);
 	expect_no_data(&said);
 }
 
@@ -522,9 +530,7 @@ static void writes_dreq_and_reads_drep(void **state)
 	struct layout said;
 
 	assert_int_equal(node_simple(0, RDMA_USER_CM_CMD_DISCONNECT, id), 0);
-	layout_said(&said, LAYOUT_DREQ);
-	layout_expect(&said, "transaction id", OWN_TID);
-	expect_ids(&said, LOCAL_ID, REMOTE_ID);
+	said_ids(&said, LAYOUT_DREQ, OWN_TID, LOCAL_ID, REMOTE_ID);
 	layout_expect(&said, "remote QPN", REMOTE_QPN);
 	expect_no_data(&said);
 	hear_ids(LAYOUT_DREP);
@@ -536,8 +542,7 @@ static void hear_dreq(u64 tid, u32 qpn)
 {
 	struct layout heard;
 
-	layout_begin(&heard, LAYOUT_DREQ, tid);
-	set_ids(&heard, REMOTE_ID, LOCAL_ID);
+	begin_ids(&heard, LAYOUT_DREQ, tid, REMOTE_ID, LOCAL_ID);
 	layout_set(&heard, "remote QPN", qpn);
 	layout_hear(&heard);
 }
@@ -568,9 +573,7 @@ static void expect_mra(u64 tid, u32 about)
 {
 	struct layout said;
 
-	layout_said(&said, LAYOUT_MRA);
-	layout_expect(&said, "transaction id", tid);
-	expect_ids(&said, LOCAL_ID, REMOTE_ID);
+	said_ids(&said, LAYOUT_MRA, tid, LOCAL_ID, REMOTE_ID);
 	layout_expect(&said, "message MRAed", about);
 	layout_expect(&said, "service timeout", 24);
 	expect_no_data(&said);
@@ -585,8 +588,7 @@ static void writes_mra_of_req(void **state)
 
 static void writes_mra_of_rep(void **state)
 {
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 	hear_rep();
 	hear_rep();
 	expect_mra(OWN_TID, MESSAGE_REP);
@@ -597,8 +599,7 @@ static void hear_mra(u32 about, u32 service_timeout)
 {
 	struct layout heard;
 
-	layout_begin(&heard, LAYOUT_MRA, TID);
-	set_ids(&heard, REMOTE_ID, LOCAL_ID);
+	begin_ids(&heard, LAYOUT_MRA, TID, REMOTE_ID, LOCAL_ID);
 	layout_set(&heard, "message MRAed", about);
 	layout_set(&heard, "service timeout", service_timeout);
 	layout_hear(&heard);
@@ -609,8 +610,7 @@ static void reads_mra(void **state)
 	struct cm_conn *conn;
 	u64 due;
 
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 	conn = only_conn();
 	due = conn->due;
 	hear_mra(MESSAGE_REP, 21);
@@ -681,8 +681,7 @@ static void writes_rej_of_req(void **state)
 
 static void writes_rej_of_rep(void **state)
 {
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 	hear_rep();
 	check_response();
 	reject_all(only_conn()->id->handle, 0);
@@ -703,8 +702,7 @@ static void writes_rej_of_timeout(void **state)
 					   .reason = 4,
 					   .names_ca = true };
 
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
+	request_connection();
 	assert_int_equal(node_destroy(0, only_conn()->id->handle), 0);
 	expect_rej(&timeout);
 }
@@ -753,10 +751,8 @@ static void reads_rej(void **state)
 	struct rdma_ucm_event_resp event;
 	struct layout heard;
 
-	connect_all(IBV_QPT_RC);
-	expect_req(0, 0);
-	layout_begin(&heard, LAYOUT_REJ, TID);
-	set_ids(&heard, 0, LOCAL_ID);
+	request_connection();
+	begin_ids(&heard, LAYOUT_REJ, TID, 0, LOCAL_ID);
 	layout_set(&heard, "message rejected", MESSAGE_REQ);
 	layout_set(&heard, "reject info length", 0);
 	layout_set(&heard, "reason", 0x1234);
@@ -774,8 +770,7 @@ static void hear_timeout(u64 ca_guid, u32 remote_id)
 
 	for (u32 i = 0; i < 8; i++)
 		info[i] = (u8)(ca_guid >> (56 - 8 * i));
-	layout_begin(&heard, LAYOUT_REJ, TID);
-	set_ids(&heard, remote_id, 0);
+	begin_ids(&heard, LAYOUT_REJ, TID, remote_id, 0);
 	layout_set(&heard, "message rejected", MESSAGE_OTHER);
 	layout_set(&heard, "reject info length", 8);
 	layout_set(&heard, "reason", 4);
@@ -951,41 +946,41 @@ static void reads_sidr_rep_of_refusal(void **state)
 	check_data(event.param.ud.private_data, event.param.ud.private_data_len, 136);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(writes_req),
-		TEST(writes_req_of_uc),
-		TEST(writes_req_of_xrc),
-		TEST(writes_req_on_infiniband),
-		TEST(reads_req),
-		TEST(reads_transport_of_req),
-		TEST(writes_rep_and_reads_rtu),
-		TEST(reads_rep_and_writes_rtu),
-		TEST(writes_dreq_and_reads_drep),
-		TEST(reads_dreq_and_writes_drep),
-		TEST(writes_drep_of_no_connection),
-		TEST(writes_mra_of_req),
-		TEST(writes_mra_of_rep),
-		TEST(reads_mra),
-		TEST(reads_mra_of_rep),
-		TEST(writes_rej_of_req),
-		TEST(writes_rej_of_rep),
-		TEST(writes_rej_of_timeout),
-		TEST(writes_rej_of_no_service),
-		TEST(writes_rej_of_stale),
-		TEST(writes_rej_of_lid),
-		TEST(reads_rej),
-		TEST(reads_rej_of_timeout),
-		TEST(writes_sidr_req),
-		TEST(reads_sidr_req),
-		TEST(writes_sidr_rep),
-		TEST(writes_sidr_rep_of_rejection),
-		TEST(writes_sidr_rep_of_no_service),
-		TEST(reads_sidr_rep),
-		TEST(reads_sidr_rep_of_refusal),
+		CASE(writes_req),
+		CASE(writes_req_of_uc),
+		CASE(writes_req_of_xrc),
+		CASE(writes_req_on_infiniband),
+		CASE(reads_req),
+		CASE(reads_transport_of_req),
+		CASE(writes_rep_and_reads_rtu),
+		CASE(reads_rep_and_writes_rtu),
+		CASE(writes_dreq_and_reads_drep),
+		CASE(reads_dreq_and_writes_drep),
+		CASE(writes_drep_of_no_connection),
+		CASE(writes_mra_of_req),
+		CASE(writes_mra_of_rep),
+		CASE(reads_mra),
+		CASE(reads_mra_of_rep),
+		CASE(writes_rej_of_req),
+		CASE(writes_rej_of_rep),
+		CASE(writes_rej_of_timeout),
+		CASE(writes_rej_of_no_service),
+		CASE(writes_rej_of_stale),
+		CASE(writes_rej_of_lid),
+		CASE(reads_rej),
+		CASE(reads_rej_of_timeout),
+		CASE(writes_sidr_req),
+		CASE(reads_sidr_req),
+		CASE(writes_sidr_rep),
+		CASE(writes_sidr_rep_of_rejection),
+		CASE(writes_sidr_rep_of_no_service),
+		CASE(reads_sidr_rep),
+		CASE(reads_sidr_rep_of_refusal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

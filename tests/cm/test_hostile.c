@@ -358,25 +358,23 @@ static void speaks_for_the_peer(void **state)
 	expect_event(0, CM_EVENT_DISCONNECTED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(closes_with_request_unread),
-		TEST(names_request_unread),
-		TEST(reads_to_nowhere),
-		TEST(rejects_without_a_name),
-		TEST(asks_early),
-		TEST(asks_too_early),
-		TEST(asks_for_service_early),
-		TEST(asks_for_service_too_early),
-		TEST(asks_wrong_service_early),
-		TEST(many_ask_early),
-		TEST(asks_early_who_connects),
-		TEST(asks_early_who_migrates),
-		TEST(asks_early_and_gives_up),
-		TEST(speaks_for_the_peer),
+		NODE_TEST(closes_with_request_unread),
+		NODE_TEST(names_request_unread),
+		NODE_TEST(reads_to_nowhere),
+		NODE_TEST(rejects_without_a_name),
+		NODE_TEST(asks_early),
+		NODE_TEST(asks_too_early),
+		NODE_TEST(asks_for_service_early),
+		NODE_TEST(asks_for_service_too_early),
+		NODE_TEST(asks_wrong_service_early),
+		NODE_TEST(many_ask_early),
+		NODE_TEST(asks_early_who_connects),
+		NODE_TEST(asks_early_who_migrates),
+		NODE_TEST(asks_early_and_gives_up),
+		NODE_TEST(speaks_for_the_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

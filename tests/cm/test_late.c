@@ -209,15 +209,13 @@ static void waits_for_rtu(void **state)
 	expect_event(0, CM_EVENT_ESTABLISHED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(accepts_after_10_s), TEST(accepts_at_the_bound),
-		TEST(accepts_too_late),   TEST(asks_for_patience),
-		TEST(waits_for_accept),   TEST(asks_for_patience_with_rep),
-		TEST(waits_for_rtu),
+		NODE_TEST(accepts_after_10_s), NODE_TEST(accepts_at_the_bound),
+		NODE_TEST(accepts_too_late),   NODE_TEST(asks_for_patience),
+		NODE_TEST(waits_for_accept),   NODE_TEST(asks_for_patience_with_rep),
+		NODE_TEST(waits_for_rtu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,20 +234,18 @@ static void lost_requests(void **state)
 	expect_event(1, CM_EVENT_CONNECT_REQUEST);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, node_begin, node_finish)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(others_ids),
-		TEST(headers),
-		TEST(private_data),
-		TEST(ready_twice),
-		TEST(wrong_numbers),
-		TEST(answers_unasked),
-		TEST(rejects_after_the_end),
-		TEST(no_messages),
-		TEST(lost_requests),
+		NODE_TEST(others_ids),
+		NODE_TEST(headers),
+		NODE_TEST(private_data),
+		NODE_TEST(ready_twice),
+		NODE_TEST(wrong_numbers),
+		NODE_TEST(answers_unasked),
+		NODE_TEST(rejects_after_the_end),
+		NODE_TEST(no_messages),
+		NODE_TEST(lost_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
