@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "world.h"
 
 /* The used part of each space, which is cleared for each input. */
@@ -40,35 +41,6 @@ static const u8 types[TYPES] = { NIC_QPT_RC, NIC_QPT_UC, NIC_QPT_UD };
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 /* ------------------------------------------------------------------- input */
-
-static const u8 *in;
-static size_t left;
-
-static void take(void *to, size_t n)
-{
-	size_t have = n < left ? n : left;
-
-	memset(to, 0, n);
-	memcpy(to, in, have);
-	in += have;
-	left -= have;
-}
-
-static u8 byte(void)
-{
-	u8 b;
-
-	take(&b, 1);
-	return b;
-}
-
-static u32 word(void)
-{
-	u32 v;
-
-	take(&v, 4);
-	return v;
-}
 
 static u64 quad(void)
 {
@@ -323,9 +295,9 @@ static struct ring *any_ring(u8 which)
 
 static void write_ring(void)
 {
-	struct ring *ring = any_ring(byte());
+	struct ring *ring = any_ring(take8());
 	u32 size = VNET_RING_HDR_SIZE + ((ring->mask + 1) << ring->shift);
-	u32 at_byte = word() % size, n = byte() % 64;
+	u32 at_byte = take32() % size, n = take8() % 64;
 
 	if (n > size - at_byte)
 		n = size - at_byte;
@@ -334,79 +306,79 @@ static void write_ring(void)
 
 static void set_index(void)
 {
-	struct ring *ring = any_ring(byte());
-	u8 how = byte();
+	struct ring *ring = any_ring(take8());
+	u8 how = take8();
 	u32 *index[4] = { &ring->hdr->prod, &ring->hdr->cons, &ring->hdr->need_doorbell,
 			  &ring->hdr->arm };
 
-	*index[how % 4] = how & 0x40 ? word() : *index[how % 4] + (how >> 2) % 16;
+	*index[how % 4] = how & 0x40 ? take32() : *index[how % 4] + (how >> 2) % 16;
 }
 
 /* Mostly valid, to reach the data path. */
 static void some_sge(struct process *p, struct vnet_sge *entry)
 {
-	u8 how = byte();
+	u8 how = take8();
 
-	entry->addr = at(p, (u64)byte() << 7);
-	entry->length = how & 1 ? byte() : word() % 0x3000;
+	entry->addr = at(p, (u64)take8() << 7);
+	entry->length = how & 1 ? take8() : take32() % 0x3000;
 	entry->lkey = p->key;
 	if ((how & 0xf0) == 0x10)
-		entry->lkey = word();
+		entry->lkey = take32();
 	if ((how & 0xf0) == 0x20)
 		entry->addr = quad();
 	if ((how & 0xf0) == 0x30)
-		entry->length = word();
+		entry->length = take32();
 }
 
 static u32 some_key(void)
 {
-	u8 how = byte();
+	u8 how = take8();
 
 	/* A key of an existing object with its tag, or any key. */
-	return how & 0x80 ? word() : (u32)(how % 16) << NIC_KEY_TAG_BITS | 0x5a;
+	return how & 0x80 ? take32() : (u32)(how % 16) << NIC_KEY_TAG_BITS | 0x5a;
 }
 
 static void aim(struct vnet_send_wqe *wqe, u8 type)
 {
 	if (type == NIC_QPT_UD) {
 		take(&wqe->ud, sizeof(wqe->ud));
-		if (byte() & 7) {
-			memcpy(wqe->ud.dgid, w.agent.hdr->gid[byte() & 1], 16);
-			wqe->ud.remote_qpn = s.peer[byte() % TYPES]->qpn;
+		if (take8() & 7) {
+			memcpy(wqe->ud.dgid, w.agent.hdr->gid[take8() & 1], 16);
+			wqe->ud.remote_qpn = s.peer[take8() % TYPES]->qpn;
 			wqe->ud.remote_qkey = TEST_QKEY;
 		}
 		return;
 	}
 	if (wqe->opcode == VNET_WR_BIND_MW) {
 		take(&wqe->bind, sizeof(wqe->bind));
-		wqe->bind.old_rkey = byte() & 7 ? s.mw[byte() & 1] : some_key();
-		wqe->bind.new_rkey = (wqe->bind.old_rkey & ~0xffu) | byte();
+		wqe->bind.old_rkey = take8() & 7 ? s.mw[take8() & 1] : some_key();
+		wqe->bind.new_rkey = (wqe->bind.old_rkey & ~0xffu) | take8();
 		wqe->bind.lkey = some_key();
 		wqe->bind.access &= 0x2f;
-		wqe->bind.addr = at(&w.p[0], byte());
-		wqe->bind.length = byte();
+		wqe->bind.addr = at(&w.p[0], take8());
+		wqe->bind.length = take8();
 		return;
 	}
 	wqe->rdma.rkey = some_key();
-	wqe->rdma.remote_addr = byte() & 3 ? at(&w.p[1], (word() & ~7u) % USED) : quad();
-	wqe->rdma.compare_add = byte();
-	wqe->rdma.swap = byte();
+	wqe->rdma.remote_addr = take8() & 3 ? at(&w.p[1], (take32() & ~7u) % USED) : quad();
+	wqe->rdma.compare_add = take8();
+	wqe->rdma.swap = take8();
 }
 
 static void post_some_send(void)
 {
-	u8 which = byte(), how = byte();
+	u8 which = take8(), how = take8();
 	struct qp *qp = which & 0x80 ? s.sharing : s.mine[which % TYPES];
-	struct vnet_send_wqe wqe = wr(how % 11, byte());
+	struct vnet_send_wqe wqe = wr(how % 11, take8());
 	u8 *slot = qp->sq.slots + ((size_t)(qp->sq.hdr->prod & qp->sq.mask) << qp->sq.shift);
 
-	wqe.flags = byte();
-	wqe.num_sge = byte() % 8;
-	wqe.imm = byte() & 1 ? some_key() : word();
-	wqe.inline_len = wqe.flags & VNET_WR_INLINE ? word() % 300 : 0;
+	wqe.flags = take8();
+	wqe.num_sge = take8() % 8;
+	wqe.imm = take8() & 1 ? some_key() : take32();
+	wqe.inline_len = wqe.flags & VNET_WR_INLINE ? take32() % 300 : 0;
 	if ((how & 0xf0) == 0xf0) {
-		wqe.num_sge = byte();
-		wqe.inline_len = word();
+		wqe.num_sge = take8();
+		wqe.inline_len = take32();
 	}
 	aim(&wqe, qp->type);
 	memcpy(slot, &wqe, sizeof(wqe));
@@ -424,12 +396,12 @@ static void post_some_send(void)
 /* A receive of the hostile process, or a valid one of its peer. */
 static void post_some_recv(void)
 {
-	u8 which = byte();
+	u8 which = take8();
 	struct process *p = which & 0x80 ? &w.p[1] : &w.p[0];
 	struct qp *qp = which & 0x80 ? s.peer[which % TYPES] : s.mine[which % TYPES];
 	struct ring *ring = (which & 0xc0) == 0x40 ? &s.srq->ring : &qp->rq;
 	u8 *slot = ring->slots + ((size_t)(ring->hdr->prod & ring->mask) << ring->shift);
-	struct vnet_recv_wqe wqe = { .wr_id = byte(), .num_sge = byte() % 6 };
+	struct vnet_recv_wqe wqe = { .wr_id = take8(), .num_sge = take8() % 6 };
 
 	if (p == &w.p[1] && ring->hdr->prod - ring->hdr->cons > ring->mask)
 		return;
@@ -456,8 +428,8 @@ static void post_some_recv(void)
 /* Every entry point for processes, with any number. */
 static void doorbells(void)
 {
-	u8 how = byte();
-	u32 num = how & 0x80 ? word() : byte() % 40;
+	u8 how = take8();
+	u32 num = how & 0x80 ? take32() : take8() % 40;
 	struct nic *nic = &w.p[0].nic;
 
 	switch (how % 6) {
@@ -494,8 +466,8 @@ static void drain(void *arg)
 
 static void channel(void)
 {
-	u8 how = byte();
-	u32 number = how & 0x80 ? word() : CHANNEL;
+	u8 how = take8();
+	u32 number = how & 0x80 ? take32() : CHANNEL;
 	u64 handle;
 
 	innocent = how & 2;
@@ -508,8 +480,8 @@ static void channel(void)
 
 static void poll_some(void)
 {
-	struct cq *cq = byte() & 1 ? s.cq : s.peer_cq;
-	u32 n = byte() % 16;
+	struct cq *cq = take8() & 1 ? s.cq : s.peer_cq;
+	u32 n = take8() % 16;
 
 	cq->ring.hdr->cons += cq == s.peer_cq ? 0 : n;
 	if (cq == s.cq)
@@ -530,10 +502,10 @@ static struct qp *own_qp(u8 which)
 
 static void modify_some(void)
 {
-	u8 which = byte(), how = byte();
+	u8 which = take8(), how = take8();
 	u32 qpn = which & 0x40 ? s.made_qp[which % SLOTS] : own_qp(which)->qpn;
 	struct nic_qp_attr attr = good_attr(s.peer[which % TYPES]->qpn);
-	u32 mask = word();
+	u32 mask = take32();
 	u8 to = how % 8;
 
 	if (which & 0x80)
@@ -558,9 +530,9 @@ static struct area *free_area(void)
 static void create_qp(u32 slot)
 {
 	static const struct qp_options plain = { .sq_entries = 8, .rq_entries = 8 };
-	struct nic_qp_params p = qp_params(&w.p[0], types[byte() % TYPES], s.cq, s.cq, &plain);
+	struct nic_qp_params p = qp_params(&w.p[0], types[take8() % TYPES], s.cq, s.cq, &plain);
 	struct area *sq = free_area(), *rq;
-	u8 how = byte();
+	u8 how = take8();
 
 	if (s.made_qp[slot] || !sq)
 		return;
@@ -573,21 +545,21 @@ static void create_qp(u32 slot)
 	p.sq_ring = sq->ring.offset;
 	p.rq_ring = rq->ring.offset;
 	if (how & 1)
-		p.max_send_sge = byte();
+		p.max_send_sge = take8();
 	if (how & 2)
-		p.max_recv_sge = byte();
+		p.max_recv_sge = take8();
 	if (how & 4)
-		p.max_inline = (u16)word();
+		p.max_inline = (u16)take32();
 	if (how & 8)
-		p.sq_entries = byte() % 9;
+		p.sq_entries = take8() % 9;
 	if (how & 16)
-		p.rq_entries = byte() % 9;
+		p.rq_entries = take8() % 9;
 	if (how & 32)
-		p.send_cqn = byte() % 8;
+		p.send_cqn = take8() % 8;
 	if (how & 64)
 		p.srqn = s.srq->srqn, p.rq_entries = 0;
 	if (how & 128)
-		p.type = byte();
+		p.type = take8();
 	/* The agent does not let it use CQs of other processes. */
 	if (p.send_cqn == s.peer_cq->cqn || p.send_cqn == s.u->scq->cqn ||
 	    p.send_cqn == s.v->scq->cqn)
@@ -616,16 +588,16 @@ static void destroy_qp(u32 slot)
 static void create_mr(u32 slot)
 {
 	struct nic_mr_params p = {
-		.key = (40 + slot) << NIC_KEY_TAG_BITS | byte(),
-		.kind = byte() % 5,
-		.access = word() & 0x3f,
+		.key = (40 + slot) << NIC_KEY_TAG_BITS | take8(),
+		.kind = take8() % 5,
+		.access = take32() & 0x3f,
 		.pdn = w.p[0].pdn,
 		.space = w.p[0].nic.space,
 	};
 
-	p.addr = byte() & 1 ? quad() : at(&w.p[0], byte());
-	p.iova = byte() & 1 ? quad() : p.addr;
-	p.length = byte() & 1 ? quad() : byte();
+	p.addr = take8() & 1 ? quad() : at(&w.p[0], take8());
+	p.iova = take8() & 1 ? quad() : p.addr;
+	p.length = take8() & 1 ? quad() : take8();
 	if (!s.made_mr[slot] && nic_mr_create(&w.agent, &p) == NIC_OK)
 		s.made_mr[slot] = p.key;
 }
@@ -643,7 +615,7 @@ static void resize_own_cq(void)
 
 	/* 8 slots of 1 KiB are 64 entries. */
 	if (area)
-		nic_cq_resize(&w.agent, s.cq->cqn, area->ring.offset, sizes[byte() % 4]);
+		nic_cq_resize(&w.agent, s.cq->cqn, area->ring.offset, sizes[take8() % 4]);
 	area = area ? area : &s.area[0];
 	if (w.agent.cq[s.cq->cqn - 1].ring == area->ring.offset)
 		area->used = true;
@@ -651,8 +623,8 @@ static void resize_own_cq(void)
 
 static void commands(void)
 {
-	u8 how = byte();
-	u32 slot = byte() % SLOTS, limit;
+	u8 how = take8();
+	u32 slot = take8() % SLOTS, limit;
 
 	switch (how % 8) {
 	case 0:
@@ -672,7 +644,7 @@ static void commands(void)
 		destroy_mr(slot);
 		break;
 	case 6:
-		nic_srq_set_limit(&w.agent, s.srq->srqn, byte());
+		nic_srq_set_limit(&w.agent, s.srq->srqn, take8());
 		nic_srq_get_limit(&w.agent, s.srq->srqn, &limit);
 		break;
 	case 7:
@@ -685,7 +657,7 @@ static void commands(void)
 
 static void agent_works(void)
 {
-	u8 how = byte();
+	u8 how = take8();
 	struct nic_async async;
 	u64 next;
 
@@ -700,7 +672,7 @@ static void agent_works(void)
 /* A process outside of the test stops while it holds a lock, or continues. */
 static void stop_or_continue(void)
 {
-	u8 which = byte();
+	u8 which = take8();
 	struct nic *nic = &w.agent;
 	struct qp *qp = which & 0x40 ? s.peer[which % TYPES] : own_qp(which);
 	nic_lock_t *lock[6] = { &nic->qp[qp->qpn & nic->qp_index_mask].sq_lock,
@@ -721,20 +693,20 @@ static void stop_or_continue(void)
 
 static void trouble_with_memory(void)
 {
-	u8 how = byte();
+	u8 how = take8();
 	struct tp_space *space = &tp.space[1 + (how & 1)];
 
-	space->no_read = space->no_write = at(&w.p[how & 1], byte() * 128);
-	space->no_read_len = how & 2 ? byte() : 0;
-	space->no_write_len = how & 4 ? byte() : 0;
+	space->no_read = space->no_write = at(&w.p[how & 1], take8() * 128);
+	space->no_read_len = how & 2 ? take8() : 0;
+	space->no_write_len = how & 4 ? take8() : 0;
 	space->gone = how == 0x55;
 }
 
 /* Overwrites any NIC memory. */
 static void scribble(void)
 {
-	u64 offset = word() % tp.memory_size;
-	u32 n = 1 + byte() % 32;
+	u64 offset = take32() % tp.memory_size;
+	u32 n = 1 + take8() % 32;
 
 	if (!s.scribbling)
 		return;
@@ -745,17 +717,17 @@ static void scribble(void)
 
 static void scribble_field(void)
 {
-	struct nic_qp *qp = &w.agent.qp[(byte() & 1 ? s.mine : s.peer)[byte() % TYPES]->qpn];
-	u32 at_byte = byte() % 256;
+	struct nic_qp *qp = &w.agent.qp[(take8() & 1 ? s.mine : s.peer)[take8() % TYPES]->qpn];
+	u32 at_byte = take8() % 256;
 
 	if (s.scribbling && at_byte >= sizeof(u32))
-		take((u8 *)qp + at_byte, 1 + byte() % 4);
+		take((u8 *)qp + at_byte, 1 + take8() % 4);
 }
 
 static void repair(void)
 {
 	if (s.scribbling)
-		nic_recover(&w.agent, byte(), byte() % 8);
+		nic_recover(&w.agent, take8(), take8() % 8);
 }
 
 /* The process dies in the firmware, at the n-th step from now. */
@@ -770,7 +742,7 @@ static void on_step(int step)
 
 static void will_die(void)
 {
-	countdown = byte();
+	countdown = take8();
 	tp.on_step = on_step;
 }
 
@@ -788,7 +760,7 @@ static void act(void)
 		repair,           will_die,
 	};
 
-	acts[byte() % (sizeof(acts) / sizeof(acts[0]))]();
+	acts[take8() % (sizeof(acts) / sizeof(acts[0]))]();
 }
 
 /* The process has ended: the agent destroys all of its objects. */
@@ -821,11 +793,11 @@ static void clean_up(void)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	in = data;
+	input = data;
 	left = size;
 	begin_anew();
 	innocent = false;
-	s.scribbling = byte() & 1;
+	s.scribbling = take8() & 1;
 	if (s.scribbling)
 		tp.check_regions = false;
 	if (!setjmp(afterlife)) {

@@ -21,7 +21,7 @@ static void take(void *dst, size_t length)
 	left -= n;
 }
 
-static uint8_t take8(void)
+static inline uint8_t take8(void)
 {
 	uint8_t value;
 
@@ -29,7 +29,7 @@ static uint8_t take8(void)
 	return value;
 }
 
-static uint32_t take32(void)
+static inline uint32_t take32(void)
 {
 	uint32_t value;
 

@@ -9,6 +9,7 @@
  * changes no state of the peer. If no frame was forged, valid traffic on a fresh pair of queue
  * pairs still works at the end.
  */
+#include "../fuzz/input.h"
 #include "world.h"
 
 #define REGION 65536u
@@ -38,27 +39,7 @@ static bool forged;
 /* Side 1's latest cookie for a caller at side 0's address with this nonce. */
 static u8 cookie[VNET_WIRE_COOKIE_SIZE];
 static const u8 nonce[VNET_WIRE_NONCE_SIZE] = "of the crafted";
-static const u8 *in;
-static size_t left;
 static struct end *near[TYPES], *far[TYPES];
-
-static void take(void *to, size_t n)
-{
-	size_t have = n < left ? n : left;
-
-	memset(to, 0, n);
-	memcpy(to, in, have);
-	in += have;
-	left -= have;
-}
-
-static u8 byte(void)
-{
-	u8 b;
-
-	take(&b, 1);
-	return b;
-}
 
 /* Fields that are set to the values that the receiver expects. */
 enum repair {
@@ -264,7 +245,7 @@ static void crafted_frame(void)
 				 8 +
 			 1];
 	struct vnet_frame *f = (void *)space;
-	u8 what = byte(), how = byte();
+	u8 what = take8(), how = take8();
 	u32 length = sizeof(*f), payload;
 	static struct nic_row then;
 	u64 before = dropped(), busy = side[1].nic.row[0].busy;
@@ -314,14 +295,14 @@ static void crafted_frame(void)
 		payload = 0;
 		length += sizeof(*hello);
 	}
-	memset((u8 *)f + length, byte(), payload);
+	memset((u8 *)f + length, take8(), payload);
 	length += payload;
 	f->crc = 0;
 	f->crc = plat_crc32c(0, f, length);
 	forged = forged || is_forgery(f, what);
 	proven = proves_itself(f);
 	memcpy(&then, side[1].nic.row, sizeof(then));
-	deliver_from(1, how % 16 == 3 ? byte() % 4 : 0, f, length);
+	deliver_from(1, how % 16 == 3 ? take8() % 4 : 0, f, length);
 	if (!proven)
 		CHECK(dropped() == before + 1 && !memcmp(&then, side[1].nic.row, sizeof(then)));
 	nic_receive_end(&side[1].nic);
@@ -336,7 +317,7 @@ static void crafted_frame(void)
 static void raw_frame(void)
 {
 	static u64 space[FRAME / 8];
-	u32 length = byte() * 4u;
+	u32 length = take8() * 4u;
 
 	take(space, length);
 	inject(1, space, length);
@@ -345,18 +326,18 @@ static void raw_frame(void)
 static void replay(void)
 {
 	static u8 frame[VNET_WIRE_MAX_FRAME];
-	u32 to = byte() % 2;
+	u32 to = take8() % 2;
 
 	inject(to, frame, last_frame(to, frame));
 }
 
 static void post(void)
 {
-	u8 which = byte();
+	u8 which = take8();
 	struct end *e = which & 1 ? near[which / 2 % TYPES] : far[which / 2 % TYPES];
 	struct end *other = which & 1 ? far[which / 2 % TYPES] : near[which / 2 % TYPES];
-	struct vnet_send_wqe w = { .opcode = byte() % 11, .flags = VNET_WR_SIGNALED };
-	u32 length = byte() * 16u;
+	struct vnet_send_wqe w = { .opcode = take8() % 11, .flags = VNET_WR_SIGNALED };
+	u32 length = take8() * 16u;
 
 	if (w.opcode == 10)
 		w.opcode = VNET_WR_FLUSH;
@@ -364,7 +345,7 @@ static void post(void)
 	if (which & 32)
 		w.flags |= VNET_WR_IMM64;
 	if (which & 64) {
-		end_recv(e, 0, byte() * 8u, byte() * 32u);
+		end_recv(e, 0, take8() * 8u, take8() * 32u);
 		return;
 	}
 	if (e->type == NIC_QPT_UD) {
@@ -373,15 +354,15 @@ static void post(void)
 		w.ud.remote_qkey = 0x1234;
 		length = length < 2048 ? length : 2048;
 	} else {
-		w.rdma.remote_addr = (u64)(unsigned long)other->side->data + byte() * 64u;
+		w.rdma.remote_addr = (u64)(unsigned long)other->side->data + take8() * 64u;
 		w.rdma.rkey = other->side->key;
 	}
 	if (w.opcode == VNET_WR_FLUSH) {
-		w.rdma.swap = some_flush(byte());
+		w.rdma.swap = some_flush(take8());
 		w.rdma.compare_add = length;
 		length = 0;
 	}
-	end_send(e, &w, byte() * 8u, w.opcode == 5 || w.opcode == 6 ? 8 : length);
+	end_send(e, &w, take8() * 8u, w.opcode == 5 || w.opcode == 6 ? 8 : length);
 }
 
 static void drain(struct end *e)
@@ -394,7 +375,7 @@ static void drain(struct end *e)
 
 static void renew(void)
 {
-	u32 i = byte() % TYPES;
+	u32 i = take8() % TYPES;
 
 	end_reset(near[i]);
 	end_reset(far[i]);
@@ -438,12 +419,12 @@ static bool locks_are_free(const struct nic *nic)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	in = data;
+	input = data;
 	left = size;
 	forged = false;
 	world_data_bytes = REGION;
 	/* In some inputs, both sides are on different machines. */
-	macs = byte() & 1;
+	macs = take8() & 1;
 	memset(cookie, 0, sizeof(cookie));
 	on_frame = overhear;
 	world_make(1, &config);
@@ -455,12 +436,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		steer(far[i]);
 	}
 	while (left) {
-		switch (byte() % 8) {
+		switch (take8() % 8) {
 		case 0:
 			raw_frame();
 			break;
 		case 1:
-			pass(1u << (12 + byte() % 9));
+			pass(1u << (12 + take8() % 9));
 			break;
 		case 2:
 			replay();
@@ -470,7 +451,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			post();
 			break;
 		case 5:
-			if (byte() < 16)
+			if (take8() < 16)
 				renew();
 			break;
 		default:
