@@ -73,15 +73,13 @@ static struct sight look(void)
 /* Posts a request of this kind from a to b. From now on, all frames are lost. */
 static struct nic_tx *post(const struct kind *kind)
 {
-	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 7);
 	u32 length = kind->codes & CODE(VNET_ACK_RESULT) ? 8 : LENGTH;
 	struct nic_row *row;
 
 	world_make(1, &world_small);
 	row = &side[0].nic.row[0];
-	a = end_make(&side[0], kind->type, false);
-	b = end_make(&side[1], kind->type, false);
-	end_connect(a, b);
+	pair_make(&a, &b, kind->type);
 	if (kind->type == NIC_QPT_UD) {
 		aim_datagram(&w, b);
 	}
@@ -212,7 +210,7 @@ static void test_data(void)
 	static const struct kind read = { NIC_QPT_RC, VNET_WR_RDMA_READ, 0 };
 	static const struct kind write = { NIC_QPT_RC, VNET_WR_RDMA_WRITE, 0 };
 	const struct nic_counters *c;
-	struct vnet_send_wqe w = { .wr_id = 8, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 8);
 	u32 length;
 
 	post(&read);
@@ -285,16 +283,14 @@ static void test_stale(void)
 static void test_old_requests(u8 type)
 {
 	static u8 old[3][VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
-	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 0);
 	const struct nic_counters *c;
 	struct vnet_cqe cqe;
 	u64 before, sent;
 	u32 length[3];
 
 	world_make(2, &world_small);
-	a = end_make(&side[0], type, false);
-	b = end_make(&side[1], type, false);
-	end_connect(a, b);
+	pair_make(&a, &b, type);
 	memcpy(w.ud.dgid, side[1].nic.hdr->gid[0], 16);
 	if (type == NIC_QPT_UD) {
 		w.ud.remote_qpn = b->qpn;
@@ -339,15 +335,13 @@ static void test_old_requests(u8 type)
  */
 static void test_nobody(u8 type)
 {
-	struct vnet_send_wqe w = { .opcode = VNET_WR_RDMA_WRITE, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_RDMA_WRITE, 0);
 	const struct nic_counters *c;
 	struct end *other[2];
 	u64 start, before;
 
 	world_make(3, &world_small);
-	a = end_make(&side[0], type, false);
-	b = end_make(&side[1], type, false);
-	end_connect(a, b);
+	pair_make(&a, &b, type);
 	for (u32 i = 0; i < 2; i++)
 		other[i] = end_make(&side[i], NIC_QPT_RC, false);
 	end_connect(other[0], other[1]);
@@ -384,13 +378,11 @@ static void test_nobody(u8 type)
  */
 static void test_gone(u8 opcode, u32 length)
 {
-	struct vnet_send_wqe w = { .opcode = opcode, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(opcode, 0);
 	struct vnet_cqe cqe;
 
 	world_make(4, &world_small);
-	a = end_make(&side[0], NIC_QPT_RC, false);
-	b = end_make(&side[1], NIC_QPT_RC, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_RC);
 	end_recv(b, 1, 0, length);
 	if (opcode != VNET_WR_SEND) {
 		aim(&w, &side[1], 0);
@@ -411,13 +403,11 @@ static void test_gone(u8 opcode, u32 length)
  */
 static void test_busy_for_ever(void)
 {
-	struct vnet_send_wqe w = { .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 0);
 	u64 start;
 
 	world_make(5, &world_small);
-	a = end_make(&side[0], NIC_QPT_RC, false);
-	b = end_make(&side[1], NIC_QPT_RC, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_RC);
 	end_recv(b, 1, 0, LENGTH);
 	nic_find_qp(&side[1].nic, b->qpn)->sq_lock = side[1].nic.self + 1;
 	start = now_ns;

@@ -53,7 +53,7 @@ static u64 packets(u32 i, u32 counter)
 }
 
 /* Makes a frame to the far port. */
-static void fill(u8 *frame, u32 length, u16 type, u8 content)
+static void make_frame(u8 *frame, u32 length, u16 type, u8 content)
 {
 	memset(frame, content, length);
 	memcpy(frame, mac, 6);
@@ -63,9 +63,7 @@ static void fill(u8 *frame, u32 length, u16 type, u8 content)
 
 static void post(u64 wr_id, u32 length)
 {
-	struct vnet_send_wqe w = { .wr_id = wr_id,
-				   .opcode = VNET_WR_SEND,
-				   .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, wr_id);
 
 	end_send(sender, &w, 0, length);
 }
@@ -78,7 +76,7 @@ static void send_it(u64 wr_id, u32 length)
 
 static void send_one(u64 wr_id)
 {
-	fill(side[0].data, LENGTH, 0x88b5, (u8)wr_id);
+	make_frame(side[0].data, LENGTH, 0x88b5, (u8)wr_id);
 	send_it(wr_id, LENGTH);
 }
 
@@ -106,8 +104,6 @@ static void has(struct end *e, u32 slot, u32 flow)
 
 static void test_all(void)
 {
-	make_world(1);
-	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[1], 1, NIC_FLOW_SNIFFER, 0);
@@ -128,7 +124,6 @@ static void test_all(void)
 	CHECK(!side[0].nic.hdr->counters.drop_no_flow && !side[1].nic.hdr->counters.drop_no_flow);
 	/* The far NIC does not forward the frame or send it back. */
 	CHECK(side[1].nic.hdr->row_high == 1 && !side[1].nic.row[0].tx[0].seq);
-	world_free();
 }
 
 /* The longest frame, one longer than the agreed payload, and the shortest one. */
@@ -143,7 +138,7 @@ static void test_lengths(void)
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	for (u32 i = 0; i < 3; i++) {
 		expect(far[0], i);
-		fill(side[0].data, lengths[i], 0x88b5, (u8)i);
+		make_frame(side[0].data, lengths[i], 0x88b5, (u8)i);
 		send_it(i, lengths[i]);
 		has_long(far[0], i, 0, lengths[i]);
 	}
@@ -167,8 +162,6 @@ static void test_spread(void)
 	struct nic *there = &side[1].nic;
 	struct end *wq[2];
 
-	make_world(3);
-	meet();
 	for (u32 i = 0; i < 2; i++) {
 		wq[i] = end_make(&side[1], NIC_QPT_WQ, false);
 		end_state(wq[i], NIC_QPS_RTR, NULL);
@@ -184,14 +177,13 @@ static void test_spread(void)
 	has(wq[0], 0, 4);
 	end_has_nothing(wq[1]);
 	CHECK(packets(1, 4) == 1);
-	world_free();
 }
 
 /* A NIC without a matching flow counts a drop only for frames that are addressed to it. */
 static void test_no_flow(void)
 {
 	make_world(4);
-	fill(side[0].data, LENGTH, 0x88b5, 5);
+	make_frame(side[0].data, LENGTH, 0x88b5, 5);
 	send_it(1, LENGTH);
 	CHECK(side[0].nic.hdr->counters.drop_no_flow == 1);
 	meet();
@@ -216,13 +208,11 @@ static void test_receives(void)
 {
 	u64 since;
 
-	make_world(5);
-	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	expect(far[0], 0);
 	send_one(5);
 	has(far[0], 0, 0);
-	fill(side[0].data, LENGTH, 0x88b5, 6);
+	make_frame(side[0].data, LENGTH, 0x88b5, 6);
 	post(6, LENGTH);
 	pass(20 * MS);
 	expect(far[0], 1);
@@ -246,7 +236,6 @@ static void test_receives(void)
 	send_one(10);
 	CHECK(now_ns - since < 10 * MS);
 	has(far[1], 3, 1);
-	world_free();
 }
 
 /* A locked receiver delays the frame, up to a limit; nobody receives the frame twice. */
@@ -254,8 +243,6 @@ static void test_busy(void)
 {
 	struct nic_qp *qp;
 
-	make_world(6);
-	meet();
 	for (u32 i = 0; i < 3; i++) {
 		flow_for(far[i], i, NIC_FLOW_NORMAL, 0x88b5);
 		expect(far[i], i);
@@ -263,7 +250,7 @@ static void test_busy(void)
 	}
 	qp = end_qp(far[1]);
 	qp->sq_lock = 99;
-	fill(side[0].data, LENGTH, 0x88b5, 5);
+	make_frame(side[0].data, LENGTH, 0x88b5, 5);
 	post(5, LENGTH);
 	pass(20 * MS);
 	has(far[0], 0, 0);
@@ -279,14 +266,11 @@ static void test_busy(void)
 	has(far[0], 0, 0);
 	has(far[2], 2, 2);
 	end_has_nothing(far[1]);
-	world_free();
 }
 
 /* A queue pair in RESET receives nothing. */
 static void test_not_ready(void)
 {
-	make_world(7);
-	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[1], 1, NIC_FLOW_NORMAL, 0x88b5);
 	expect(far[1], 1);
@@ -294,7 +278,6 @@ static void test_not_ready(void)
 	send_one(5);
 	has(far[1], 1, 1);
 	end_has_nothing(far[0]);
-	world_free();
 }
 
 /* A silent peer: requests complete soon, and frames arrive again when the peer answers. */
@@ -302,8 +285,6 @@ static void test_silent(void)
 {
 	u64 since;
 
-	make_world(8);
-	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	since = now_ns;
 	faults.lose = 1000;
@@ -322,7 +303,6 @@ static void test_silent(void)
 	expect(far[0], 0);
 	send_one(9);
 	has(far[0], 0, 0);
-	world_free();
 }
 
 /* ------------------------------------------------------------------ bad links */
@@ -344,11 +324,9 @@ static void test_stream(u32 seed)
 	while (done < STREAM) {
 		while (posted < STREAM && posted - done < 60) {
 			u8 *frame = side[0].data + posted % 64 * 256;
-			struct vnet_send_wqe w = { .opcode = VNET_WR_SEND,
-						   .wr_id = posted,
-						   .flags = VNET_WR_SIGNALED };
+			struct vnet_send_wqe w = request(VNET_WR_SEND, posted);
 
-			fill(frame, LENGTH, 0x88b5, 0);
+			make_frame(frame, LENGTH, 0x88b5, 0);
 			memcpy(frame + 14, &posted, sizeof(posted));
 			for (u32 i = 0; i < 3; i++)
 				end_recv(all[i], posted % 128,
@@ -385,8 +363,6 @@ static void test_pace(void)
 	struct nic_qp *qp;
 	u64 since;
 
-	make_world(9);
-	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	qp = end_qp(sender);
@@ -394,7 +370,7 @@ static void test_pace(void)
 	for (u32 i = 0; i < 10; i++) {
 		expect(near, i);
 		expect(far[0], i);
-		fill(side[0].data, LENGTH, 0x88b5, 7);
+		make_frame(side[0].data, LENGTH, 0x88b5, 7);
 		post(i, LENGTH);
 	}
 	/* At this rate, 100 bytes take one millisecond. */
@@ -405,7 +381,6 @@ static void test_pace(void)
 		has(far[0], i, 0);
 	}
 	CHECK(now_ns - since > 7 * MS && now_ns - since < 16 * MS);
-	world_free();
 }
 
 /* At a transition to SQD, a frame that waits for the rate limit is still sent to all receivers. */
@@ -414,8 +389,6 @@ static void test_drained(void)
 	const struct nic_qp_attr none = { .rate_limit = 0 };
 	struct nic_qp *qp;
 
-	make_world(17);
-	meet();
 	flow_for(near, 0, NIC_FLOW_NORMAL, 0x88b5);
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	qp = end_qp(sender);
@@ -423,7 +396,7 @@ static void test_drained(void)
 	for (u32 i = 0; i < 3; i++) {
 		expect(near, i);
 		expect(far[0], i);
-		fill(side[0].data, LENGTH, 0x88b5, 7);
+		make_frame(side[0].data, LENGTH, 0x88b5, 7);
 		post(i, LENGTH);
 	}
 	CHECK(end_wait(sender).wr_id == 0);
@@ -438,14 +411,13 @@ static void test_drained(void)
 	pass(200 * MS);
 	end_has_nothing(far[0]);
 	CHECK(qp->sq_cons == 2);
-	world_free();
 }
 
 /* Incomplete requests are reported as under way to the destruction of the queue pair. */
 static void test_under_way(void)
 {
 	make_world(10);
-	fill(side[0].data, LENGTH, 0x88b5, 5);
+	make_frame(side[0].data, LENGTH, 0x88b5, 5);
 	CHECK(!nic_mcast_is_under_way(&side[0].nic, sender->qpn));
 	meet();
 	faults.lose = 1000;
@@ -468,8 +440,6 @@ static void test_death(void)
 	struct nic *there = &side[1].nic;
 	struct nic_qp *qp;
 
-	make_world(11);
-	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0x88b5);
 	expect(far[0], 0);
 	expect(far[0], 1);
@@ -478,7 +448,7 @@ static void test_death(void)
 	qp = end_qp(far[0]);
 	qp->sq_lock = 99;
 	there->row[0].rx[0].busy = 99;
-	fill(side[0].data, LENGTH, 0x88b5, 6);
+	make_frame(side[0].data, LENGTH, 0x88b5, 6);
 	post(6, LENGTH);
 	pass(5 * MS);
 	nic_recover(there, 99, 99);
@@ -486,7 +456,6 @@ static void test_death(void)
 	CHECK(end_wait(sender).wr_id == 6);
 	has(far[0], 1, 0);
 	end_has_nothing(far[0]);
-	world_free();
 }
 
 /* ------------------------------------------------------------ invalid frames */
@@ -512,7 +481,7 @@ static void lie(u8 type, u32 qpn, u8 flags, u32 payload)
 	op->src_qpn = nic_to_le32(1);
 	op->dst_qpn = nic_to_le32(qpn);
 	op->msg_len = nic_to_le32(payload);
-	fill((u8 *)(op + 1), payload > 14 ? payload : 14, 0x88b5, 3);
+	make_frame((u8 *)(op + 1), payload > 14 ? payload : 14, 0x88b5, 3);
 	frame->crc = 0;
 	frame->crc = nic_to_le32(plat_crc32c(0, frame, length));
 	inject(1, frame, length);
@@ -525,8 +494,6 @@ static void test_lies(void)
 	const u8 whole = VNET_OP_FIRST | VNET_OP_LAST;
 	const u8 raw = NIC_QPT_RAW_PACKET;
 
-	make_world(12);
-	meet();
 	flow_for(far[0], 0, NIC_FLOW_NORMAL, 0);
 	expect(far[0], 0);
 	expect(far[0], 1);
@@ -543,25 +510,32 @@ static void test_lies(void)
 	lie(NIC_QPT_WQ, NIC_GROUP_QPN, whole, LENGTH);
 	send_one(6);
 	has(far[0], 1, 0);
+}
+
+static void in_world(u32 seed, void (*test)(void))
+{
+	make_world(seed);
+	meet();
+	test();
 	world_free();
 }
 
 int main(void)
 {
-	test_all();
+	in_world(1, test_all);
 	test_lengths();
-	test_spread();
+	in_world(3, test_spread);
 	test_no_flow();
-	test_receives();
-	test_busy();
-	test_not_ready();
-	test_silent();
+	in_world(5, test_receives);
+	in_world(6, test_busy);
+	in_world(7, test_not_ready);
+	in_world(8, test_silent);
 	for (u32 seed = 1; seed <= 10; seed++)
 		test_stream(seed);
-	test_pace();
-	test_drained();
+	in_world(9, test_pace);
+	in_world(17, test_drained);
 	test_under_way();
-	test_death();
-	test_lies();
+	in_world(11, test_death);
+	in_world(12, test_lies);
 	return 0;
 }

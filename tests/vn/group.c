@@ -106,8 +106,6 @@ static void test_all(void)
 {
 	struct vnet_send_wqe w = datagram(8);
 
-	make_world(1);
-	meet();
 	attach(near, group);
 	attach(sender, group);
 	for (u32 i = 0; i < 2; i++)
@@ -142,7 +140,6 @@ static void test_all(void)
 	end_send(sender, &w, 0, LENGTH);
 	(void)end_wait(sender);
 	end_has_nothing(near);
-	world_free();
 }
 
 /* No receiver on the sender's NIC; and a QPN other than the group's. */
@@ -180,8 +177,6 @@ static void test_no_source(void)
 {
 	struct vnet_send_wqe w = datagram(3);
 
-	make_world(1);
-	meet();
 	attach(far[0], group);
 	end_recv(far[0], 0, HALF, SLOT);
 	w.ud.sgid_index = 3;
@@ -194,15 +189,12 @@ static void test_no_source(void)
 	}
 	end_has_nothing(far[0]);
 	CHECK(side[0].nic.hdr->row_high == 2);
-	world_free();
 }
 
 /* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
 
-	make_world(1);
-	meet();
 	attach(far[0], group);
 	attach(far[1], group);
 	attach(far[2], group);
@@ -220,7 +212,6 @@ static void test_refused(void)
 	send_one(6);
 	has(far[2], 6, 2);
 	CHECK(side[1].nic.hdr->counters.drop_no_qp == 1);
-	world_free();
 }
 
 /* A locked receiver delays the datagram, up to a limit; nobody receives it twice. */
@@ -229,8 +220,6 @@ static void test_busy(void)
 	struct nic_qp *qp;
 	struct vnet_send_wqe w;
 
-	make_world(1);
-	meet();
 	for (u32 i = 0; i < 3; i++) {
 		attach(far[i], group);
 		end_recv(far[i], i, HALF + i * SLOT, SLOT);
@@ -262,7 +251,6 @@ static void test_busy(void)
 	has(far[0], 7, 0);
 	has(far[2], 7, 2);
 	end_has_nothing(far[1]);
-	world_free();
 }
 
 /* -------------------------------------------------------------- silent peers */
@@ -323,8 +311,6 @@ static void test_counted_once(void)
 	struct vnet_send_wqe w = datagram(5);
 	struct nic_row *row;
 
-	make_world(1);
-	meet();
 	row = side[0].nic.row;
 	row[0].address.bytes[0] = 3;
 	row[0].incarnation++;
@@ -335,7 +321,6 @@ static void test_counted_once(void)
 	row[1].lock = 0;
 	CHECK(end_wait(sender).status == VNET_WC_SUCCESS);
 	CHECK(side[0].nic.hdr->counters.unreachable == 1);
-	world_free();
 }
 
 /* ------------------------------------------------------------------ bad links */
@@ -398,8 +383,6 @@ static void test_death(void)
 				     .group = true };
 	struct nic_qp *qp;
 
-	make_world(1);
-	meet();
 	attach(far[0], group);
 	end_recv(far[0], 0, HALF, SLOT);
 	end_recv(far[0], 0, HALF, SLOT);
@@ -426,7 +409,6 @@ static void test_death(void)
 	send_one(7);
 	pass(500 * MS);
 	end_has_nothing(far[0]);
-	world_free();
 }
 
 /* One of two rows to a NIC is dead: copies use the other one until the first one recovers. */
@@ -434,8 +416,6 @@ static void test_dead_way(void)
 {
 	struct nic_row *row;
 
-	make_world(1);
-	meet();
 	attach(far[0], group);
 	end_recv(far[0], 0, HALF, SLOT);
 	end_recv(far[0], 0, HALF, SLOT);
@@ -448,22 +428,29 @@ static void test_dead_way(void)
 	send_one(6);
 	has(far[0], 6, 0);
 	end_has_nothing(far[0]);
+}
+
+static void in_world(u32 seed, void (*test)(void))
+{
+	make_world(seed);
+	meet();
+	test();
 	world_free();
 }
 
 int main(void)
 {
-	test_all();
+	in_world(1, test_all);
 	test_pages();
 	test_far_only();
-	test_no_source();
-	test_refused();
-	test_busy();
+	in_world(1, test_no_source);
+	in_world(1, test_refused);
+	in_world(1, test_busy);
 	test_silent();
-	test_counted_once();
+	in_world(1, test_counted_once);
 	for (u32 seed = 1; seed <= 10; seed++)
 		test_stream(seed, seed & 1);
-	test_death();
-	test_dead_way();
+	in_world(1, test_death);
+	in_world(1, test_dead_way);
 	return 0;
 }

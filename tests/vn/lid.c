@@ -49,7 +49,7 @@ static void test_map(void)
 
 static void send_one(struct end *a, struct end *b)
 {
-	struct vnet_send_wqe w = { .wr_id = 5, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 5);
 	struct vnet_cqe cqe;
 
 	end_recv(b, 6, HALF, 3000);
@@ -67,9 +67,7 @@ static void test_connected(u8 type)
 	struct end *a, *b, *c;
 
 	make_world();
-	a = end_make(&side[0], type, false);
-	b = end_make(&side[1], type, false);
-	end_connect(a, b);
+	pair_make(&a, &b, type);
 	send_one(a, b);
 	send_one(b, a);
 
@@ -83,7 +81,7 @@ static void test_connected(u8 type)
 /* A request to a LID that no port has fails with RETRY_EXC. */
 static void test_nobody(void)
 {
-	struct vnet_send_wqe w = { .wr_id = 7, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 7);
 	struct end *a, *b;
 
 	make_world();
@@ -137,7 +135,7 @@ static void test_addresses(void)
 
 static struct vnet_send_wqe datagram(const struct end *to, u16 dlid)
 {
-	struct vnet_send_wqe w = { .wr_id = 3, .opcode = VNET_WR_SEND, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, 3);
 
 	w.ud.remote_qpn = to->qpn;
 	w.ud.remote_qkey = QKEY;
@@ -224,9 +222,7 @@ static void test_frames(void)
 	u32 length;
 
 	make_world();
-	a = end_make(&side[0], NIC_QPT_UD, false);
-	b = end_make(&side[1], NIC_QPT_UD, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_UD);
 	exchange(a, b);
 	length = last_frame(1, frame);
 	CHECK(head->kind == VNET_FRAME_DATA && !head->nacks && nic_le32(op->sl) == 5);

@@ -59,9 +59,7 @@ static void datagram_missing_for_long(void)
 
 	pages_miss = 1000000;
 	world_make(31, &config);
-	a = end_make(&side[0], NIC_QPT_UD, false);
-	b = end_make(&side[1], NIC_QPT_UD, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_UD);
 	datagrams(a, b, 1);
 	aim_datagram(&w, b);
 	fill(side[0].data, 500, 3);
@@ -178,9 +176,7 @@ static void missing_holds_nothing(void)
 	world_make(35, &one);
 	connect_two(NIC_QPT_RC, false);
 	stream_sends(connected[0], connected[1], 1, 1, false);
-	a = end_make(&side[0], NIC_QPT_RC, false);
-	b = end_make(&side[1], NIC_QPT_RC, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_RC);
 	read_begin(100000);
 	pages_gone = 0;
 	pass(1000000);

@@ -99,7 +99,7 @@ static void make(u32 near, u8 type)
 
 static struct vnet_send_wqe flush_of(const struct flush *f, u32 key)
 {
-	struct vnet_send_wqe w = { .wr_id = 9, .opcode = VNET_WR_FLUSH, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_FLUSH, 9);
 
 	w.rdma.remote_addr = (u64)(unsigned long)b->side->data + START + (u64)f->from;
 	w.rdma.rkey = key ^ f->key_bits;

@@ -16,7 +16,7 @@ static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
 
 static void post(u8 opcode)
 {
-	struct vnet_send_wqe w = { .wr_id = 1, .opcode = opcode, .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(opcode, 1);
 
 	aim(&w, &side[1], 0);
 	end_send(a, &w, 0, LENGTH);
@@ -26,9 +26,7 @@ static void post(u8 opcode)
 static void begin(void)
 {
 	world_make(1, &world_small);
-	a = end_make(&side[0], NIC_QPT_RC, false);
-	b = end_make(&side[1], NIC_QPT_RC, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_RC);
 	post(VNET_WR_RDMA_WRITE);
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	pass(50 * MS);

@@ -16,27 +16,6 @@ const struct nic_config config = {
 
 struct end *connected[2];
 
-void fill(u8 *at, u32 length, u32 seed)
-{
-	for (u32 i = 0; i < length; i++)
-		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
-}
-
-bool filled(const u8 *at, u32 length, u32 seed)
-{
-	for (u32 i = 0; i < length; i++)
-		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
-			return false;
-	return true;
-}
-
-struct vnet_send_wqe request(u8 opcode, u64 wr_id)
-{
-	return (struct vnet_send_wqe){ .wr_id = wr_id,
-				       .opcode = opcode,
-				       .flags = VNET_WR_SIGNALED };
-}
-
 static u32 some_length(void)
 {
 	static const u32 sizes[] = { 0, 1, 7, 64, 1000, 4096, 16384, 16385, 50000, 100000 };
@@ -277,9 +256,7 @@ void everything(u32 n)
 	flushes(connected[0], connected[1], n);
 	connect_two(NIC_QPT_UC, false);
 	stream_sends(connected[0], connected[1], n, 16, false);
-	a = end_make(&side[0], NIC_QPT_UD, false);
-	b = end_make(&side[1], NIC_QPT_UD, false);
-	end_connect(a, b);
+	pair_make(&a, &b, NIC_QPT_UD);
 	datagrams(a, b, n);
 }
 

@@ -22,12 +22,6 @@ void begin_connected(u32 seed, u8 type);
 /* Connects an XRC initiator of side 0 to an XRC target of side 1, which has the SRQ. */
 void connect_extended(void);
 
-/* Contents that depend on the offset and the message number. */
-void fill(u8 *at, u32 length, u32 seed);
-bool filled(const u8 *at, u32 length, u32 seed);
-
-struct vnet_send_wqe request(u8 opcode, u64 wr_id);
-
 /*
  * Sends n messages from a to b, with at most `window` outstanding, and checks their order. With
  * `late`, receives are posted late.

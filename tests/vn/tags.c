@@ -66,20 +66,6 @@ static struct nic_tm *list(void)
 
 /* ------------------------------------------------------------------- messages */
 
-static void fill(u8 *at, u32 length, u32 seed)
-{
-	for (u32 i = 0; i < length; i++)
-		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
-}
-
-static bool filled(const u8 *at, u32 length, u32 seed)
-{
-	for (u32 i = 0; i < length; i++)
-		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
-			return false;
-	return true;
-}
-
 static void post_tag(const struct vnet_tm_op *op)
 {
 	memcpy(to->ops.slots + ((size_t)(to->ops_prod & to->ops.mask) << to->ops.shift), op,
@@ -122,9 +108,7 @@ static void write_headers(u32 offset, u8 opcode, u64 tag)
 
 static void post_message(u64 wr_id, u32 offset, u32 length)
 {
-	struct vnet_send_wqe w = { .wr_id = wr_id,
-				   .opcode = VNET_WR_SEND,
-				   .flags = VNET_WR_SIGNALED };
+	struct vnet_send_wqe w = request(VNET_WR_SEND, wr_id);
 
 	end_send(from, &w, offset, NIC_TMH_SIZE + length);
 }

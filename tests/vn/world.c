@@ -616,6 +616,13 @@ void end_connect(struct end *a, struct end *b)
 			end_state(both[i], (u8)to, both[!i]);
 }
 
+void pair_make(struct end **a, struct end **b, u8 type)
+{
+	*a = end_make(&side[0], type, false);
+	*b = end_make(&side[1], type, false);
+	end_connect(*a, *b);
+}
+
 void end_to_rts(struct end *e)
 {
 	for (u32 to = NIC_QPS_INIT; to <= NIC_QPS_RTS; to++)
@@ -630,6 +637,27 @@ struct nic_qp *end_qp(const struct end *e)
 void end_reset(struct end *e)
 {
 	end_state(e, NIC_QPS_RESET, NULL);
+}
+
+void fill(u8 *at, u32 length, u32 seed)
+{
+	for (u32 i = 0; i < length; i++)
+		at[i] = (u8)(seed * 37 + i * 11 + (i >> 8));
+}
+
+bool filled(const u8 *at, u32 length, u32 seed)
+{
+	for (u32 i = 0; i < length; i++)
+		if (at[i] != (u8)(seed * 37 + i * 11 + (i >> 8)))
+			return false;
+	return true;
+}
+
+struct vnet_send_wqe request(u8 opcode, u64 wr_id)
+{
+	return (struct vnet_send_wqe){ .wr_id = wr_id,
+				       .opcode = opcode,
+				       .flags = VNET_WR_SIGNALED };
 }
 
 void aim(struct vnet_send_wqe *w, const struct side *s, u64 offset)

@@ -121,12 +121,20 @@ u32 below(u32 n);
 struct nic_counters *counters(u32 i);
 
 struct end *end_make(struct side *s, u8 type, bool srq);
+/* Makes a queue pair on each side, without SRQs, and connects them. */
+void pair_make(struct end **a, struct end **b, u8 type);
 void end_reset(struct end *e);
 void end_state(struct end *e, u8 state, const struct end *peer);
 void end_connect(struct end *a, struct end *b);
 /* From RESET or INIT to RTS without a peer, for datagram and raw packet queue pairs. */
 void end_to_rts(struct end *e);
 struct nic_qp *end_qp(const struct end *e);
+/* Contents that depend on the offset and the message number. */
+void fill(u8 *at, u32 length, u32 seed);
+bool filled(const u8 *at, u32 length, u32 seed);
+
+/* A signaled request. */
+struct vnet_send_wqe request(u8 opcode, u64 wr_id);
 /* Direct a one-sided request to this side's memory at `offset`, and a datagram to a queue pair. */
 void aim(struct vnet_send_wqe *w, const struct side *s, u64 offset);
 void aim_datagram(struct vnet_send_wqe *w, const struct end *to);
