@@ -173,3 +173,38 @@ void expect_exit(pid_t pid, int status)
 		fprintf(stderr, "process %d died of signal %d\n", pid, WTERMSIG(got));
 	EXPECT(WIFEXITED(got) && WEXITSTATUS(got) == status);
 }
+
+union control {
+	char space[CMSG_SPACE(2 * sizeof(int))];
+	struct cmsghdr header;
+};
+
+void send_fds(int sock, const int *fds, unsigned int n)
+{
+	union control control = { .header = { .cmsg_len = CMSG_LEN(n * sizeof(int)),
+					      .cmsg_level = SOL_SOCKET,
+					      .cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { .iov_base = (char[]){ "x" }, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+
+	memcpy(CMSG_DATA(&control.header), fds, n * sizeof(int));
+	EXPECT(sendmsg(sock, &msg, 0) == 1);
+}
+
+void receive_fds(int sock, int *fds, unsigned int n)
+{
+	union control control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	EXPECT(recvmsg(sock, &msg, 0) == 1);
+	EXPECT(CMSG_FIRSTHDR(&msg) && CMSG_FIRSTHDR(&msg)->cmsg_len == CMSG_LEN(n * sizeof(int)));
+	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&msg)), n * sizeof(int));
+}

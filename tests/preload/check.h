@@ -20,6 +20,14 @@
 		}                                                                                  \
 	} while (0)
 
+/* The call returns -1, and sets errno to this error. */
+#define REFUSES(call, error)                                                                       \
+	do {                                                                                       \
+		errno = 0;                                                                         \
+		EXPECT((call) == -1);                                                              \
+		EXPECT(errno == (error));                                                          \
+	} while (0)
+
 /* Functions that access memory in a way that a sanitizer would report. */
 #define DELIBERATE __attribute__((no_sanitize("undefined"), no_sanitize("address")))
 
@@ -61,6 +69,9 @@ void expect_traffic(struct pair *pair);
 pid_t daemon_pid(void);
 /* Waits for a child, which must exit with this status. */
 void expect_exit(pid_t pid, int status);
+/* Send and receive n descriptors (at most 2) with one byte of data. */
+void send_fds(int sock, const int *fds, unsigned int n);
+void receive_fds(int sock, int *fds, unsigned int n);
 /* Waits until the condition holds; fails after ten seconds or more. */
 #define AWAIT(condition)                                                                           \
 	do {                                                                                       \

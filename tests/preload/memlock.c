@@ -67,7 +67,7 @@ static void set_here(void)
 	expect_child("set");
 	limit.rlim_cur = RLIM_INFINITY;
 	limit.rlim_max = 2 * SYSTEMS;
-	EXPECT(setrlimit(RLIMIT_MEMLOCK, &limit) == -1 && errno == EINVAL);
+	REFUSES(setrlimit(RLIMIT_MEMLOCK, &limit), EINVAL);
 	limit.rlim_cur = 2 * SYSTEMS;
 	EXPECT(!prlimit(0, RLIMIT_MEMLOCK, &limit, &old));
 	EXPECT(old.rlim_cur == SET && old.rlim_max == RLIM_INFINITY);
@@ -75,7 +75,7 @@ static void set_here(void)
 	expect_systems(SYSTEMS, SYSTEMS);
 	/* The hard limit cannot be raised again. */
 	limit.rlim_max = RLIM_INFINITY;
-	EXPECT(setrlimit(RLIMIT_MEMLOCK, &limit) == -1 && errno == EPERM);
+	REFUSES(setrlimit(RLIMIT_MEMLOCK, &limit), EPERM);
 	expect_limit(2 * SYSTEMS, 2 * SYSTEMS);
 }
 

@@ -56,7 +56,7 @@ static void expect_answer(int fd)
 	EXPECT(has_device(bytes, n));
 	EXPECT(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) == NLMSG_HDRLEN + sizeof(int));
 	EXPECT(header->nlmsg_type == NLMSG_DONE);
-	EXPECT(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	REFUSES(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), EAGAIN);
 }
 
 /* ------------------------------------------------------------------ the socket */
@@ -67,7 +67,7 @@ static void kinds(void)
 	socklen_t length = sizeof(value);
 	struct stat st;
 
-	EXPECT(socket(AF_NETLINK, SOCK_STREAM, NETLINK_RDMA) == -1 && errno == ESOCKTNOSUPPORT);
+	REFUSES(socket(AF_NETLINK, SOCK_STREAM, NETLINK_RDMA), ESOCKTNOSUPPORT);
 	fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_RDMA);
 	EXPECT(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC && (fcntl(fd, F_GETFL) & O_NONBLOCK));
 	EXPECT(!getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &length) && value == SOCK_DGRAM);
@@ -106,9 +106,9 @@ static void names(void)
 
 	EXPECT(name_of(fd) == 0);
 	EXPECT(!bind(fd, (struct sockaddr *)&nl, sizeof(nl)) && name_of(fd) == 12345);
-	EXPECT(bind(other, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EADDRINUSE);
+	REFUSES(bind(other, (struct sockaddr *)&nl, sizeof(nl)), EADDRINUSE);
 	nl.nl_pid = 0;
-	EXPECT(bind(fd, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EINVAL);
+	REFUSES(bind(fd, (struct sockaddr *)&nl, sizeof(nl)), EINVAL);
 	/* The first socket of a process gets its process ID as port ID. */
 	EXPECT(!bind(other, (struct sockaddr *)&nl, sizeof(nl)));
 	EXPECT(name_of(other) == (unsigned int)getpid());
@@ -126,14 +126,14 @@ static void names(void)
 	EXPECT(!getsockname(fd, (struct sockaddr *)&large, &length) && length == sizeof(nl));
 	EXPECT(large.ss_family == AF_NETLINK && ((char *)&large)[2] == 0x55);
 
-	EXPECT(bind(fd, (struct sockaddr *)&nl, 11) == -1 && errno == EINVAL);
+	REFUSES(bind(fd, (struct sockaddr *)&nl, 11), EINVAL);
 	nl.nl_groups = 1;
-	EXPECT(bind(fd, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EPERM);
+	REFUSES(bind(fd, (struct sockaddr *)&nl, sizeof(nl)), EPERM);
 	nl = (struct sockaddr_nl){ .nl_family = AF_UNIX };
-	EXPECT(bind(fd, (struct sockaddr *)&nl, sizeof(nl)) == -1 && errno == EINVAL);
+	REFUSES(bind(fd, (struct sockaddr *)&nl, sizeof(nl)), EINVAL);
 	i = -1;
 	memcpy(&length, &i, sizeof(length));
-	EXPECT(getsockname(fd, (struct sockaddr *)&large, &length) == -1 && errno == EINVAL);
+	REFUSES(getsockname(fd, (struct sockaddr *)&large, &length), EINVAL);
 	close(fd);
 	close(other);
 }
@@ -151,11 +151,9 @@ static void options(void)
 	EXPECT(!setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &value, sizeof(value)));
 	value = 1;
 	EXPECT(!getsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &value, &length) && value == 0);
-	EXPECT(setsockopt(fd, SOL_NETLINK, 99, &value, sizeof(value)) == -1 &&
-	       errno == ENOPROTOOPT);
-	EXPECT(setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &value, 3) == -1 && errno == EINVAL);
-	EXPECT(setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &value, sizeof(value)) == -1 &&
-	       errno == EPERM);
+	REFUSES(setsockopt(fd, SOL_NETLINK, 99, &value, sizeof(value)), ENOPROTOOPT);
+	REFUSES(setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &value, 3), EINVAL);
+	REFUSES(setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &value, sizeof(value)), EPERM);
 	value = 65536;
 	EXPECT(!setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, sizeof(value)));
 	EXPECT(!setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &value, sizeof(value)));
@@ -191,18 +189,17 @@ static void ways_to_send(void)
 	EXPECT(name_of(fd) != 0);
 
 	msg.msg_namelen = 4;
-	EXPECT(sendmsg(fd, &msg, 0) == -1 && errno == EINVAL);
+	REFUSES(sendmsg(fd, &msg, 0), EINVAL);
 	nl.nl_pid = 1;
-	EXPECT(sendto(fd, &dump, sizeof(dump), 0, (struct sockaddr *)&nl, sizeof(nl)) == -1 &&
-	       errno == EPERM);
-	EXPECT(send(fd, &dump, sizeof(dump), MSG_OOB) == -1 && errno == EOPNOTSUPP);
-	EXPECT(send(fd, &dump, 0, 0) == -1 && errno == ENODATA);
-	EXPECT(send(fd, large, sizeof(large), 0) == -1 && errno == EMSGSIZE);
+	REFUSES(sendto(fd, &dump, sizeof(dump), 0, (struct sockaddr *)&nl, sizeof(nl)), EPERM);
+	REFUSES(send(fd, &dump, sizeof(dump), MSG_OOB), EOPNOTSUPP);
+	REFUSES(send(fd, &dump, 0, 0), ENODATA);
+	REFUSES(send(fd, large, sizeof(large), 0), EMSGSIZE);
 	EXPECT(send(fd, large, 60000, 0) == 60000);
 	for (int i = 0; i < 80; i++)
 		many[i] = (struct iovec){ large, 1 };
-	EXPECT(writev(fd, many, 80) == -1 && errno == EMSGSIZE);
-	EXPECT(recv(fd, large, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	REFUSES(writev(fd, many, 80), EMSGSIZE);
+	REFUSES(recv(fd, large, 1, MSG_DONTWAIT), EAGAIN);
 	close(fd);
 }
 
@@ -211,11 +208,11 @@ static void DELIBERATE bad_addresses(void)
 	socklen_t length = sizeof(struct sockaddr_nl);
 	int fd = make(0);
 
-	EXPECT(send(fd, (void *)8, 64, 0) == -1 && errno == EFAULT);
-	EXPECT(bind(fd, (void *)8, 12) == -1 && errno == EFAULT);
-	EXPECT(getsockname(fd, (void *)8, &length) == -1 && errno == EFAULT);
+	REFUSES(send(fd, (void *)8, 64, 0), EFAULT);
+	REFUSES(bind(fd, (void *)8, 12), EFAULT);
+	REFUSES(getsockname(fd, (void *)8, &length), EFAULT);
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
-	EXPECT(recv(fd, (void *)8, 64, 0) == -1 && errno == EFAULT);
+	REFUSES(recv(fd, (void *)8, 64, 0), EFAULT);
 	close(fd);
 }
 
@@ -260,9 +257,9 @@ static void ways_to_receive(void)
 	EXPECT(send(fd, &dump, sizeof(dump), 0) == sizeof(dump));
 	EXPECT(recvfrom(fd, bytes, 8, 0, NULL, NULL) == 8);
 	EXPECT(recv(fd, bytes, sizeof(bytes), 0) == 20);
-	EXPECT(recvfrom(fd, bytes, 8, MSG_DONTWAIT, NULL, NULL) == -1 && errno == EAGAIN);
+	REFUSES(recvfrom(fd, bytes, 8, MSG_DONTWAIT, NULL, NULL), EAGAIN);
 	EXPECT(!fcntl(fd, F_SETFL, O_NONBLOCK));
-	EXPECT(recvmsg(fd, &msg, 0) == -1 && errno == EAGAIN);
+	REFUSES(recvmsg(fd, &msg, 0), EAGAIN);
 	close(fd);
 }
 
@@ -330,49 +327,23 @@ static void copies(void)
 	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
 	pid = fork();
 	if (pid == 0) {
-		union {
-			char space[CMSG_SPACE(sizeof(int))];
-			struct cmsghdr header;
-		} control;
-		char byte;
-		struct iovec iov = { &byte, 1 };
-		struct msghdr msg = { .msg_iov = &iov,
-				      .msg_iovlen = 1,
-				      .msg_control = &control,
-				      .msg_controllen = sizeof(control) };
 		int got;
 
 		close(copy);
-		EXPECT(recvmsg(sock[0], &msg, 0) == 1);
-		memcpy(&got, CMSG_DATA(&control.header), sizeof(got));
+		receive_fds(sock[0], &got, 1);
 		EXPECT(name_of(got) == name);
 		use(got);
 		_exit(0);
-	} else {
-		union {
-			char space[CMSG_SPACE(sizeof(int))];
-			struct cmsghdr header;
-		} control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int)),
-					  .cmsg_level = SOL_SOCKET,
-					  .cmsg_type = SCM_RIGHTS } };
-		char byte = 'x';
-		struct iovec iov = { &byte, 1 };
-		struct msghdr msg = { .msg_iov = &iov,
-				      .msg_iovlen = 1,
-				      .msg_control = &control,
-				      .msg_controllen = sizeof(control) };
-
-		memcpy(CMSG_DATA(&control.header), &copy, sizeof(copy));
-		EXPECT(sendmsg(sock[1], &msg, 0) == 1);
 	}
+	send_fds(sock[1], &copy, 1);
 	expect_exit(pid, 0);
 	close(sock[0]);
 	close(sock[1]);
 	close(copy);
 	/* The library must not use the closed number. */
-	EXPECT(getsockname(copy, (struct sockaddr *)&(struct sockaddr_un){ 0 },
-			   &(socklen_t){ sizeof(struct sockaddr_un) }) == -1 &&
-	       errno == EBADF);
+	REFUSES(getsockname(copy, (struct sockaddr *)&(struct sockaddr_un){ 0 },
+			    &(socklen_t){ sizeof(struct sockaddr_un) }),
+		EBADF);
 }
 
 /* --------------------------------------------------------- contents of answers */

@@ -43,11 +43,7 @@ static void killed_in_connection(void)
 	EXPECT(recv(socks[0], &in.sin_port, sizeof(in.sin_port), 0) == sizeof(in.sin_port));
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	channel = rdma_create_event_channel();
-	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
-	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&in, 1000));
-	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
-	EXPECT(!rdma_resolve_route(id, 1000));
-	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	id = peers_route_to(channel, RDMA_PS_TCP, (struct sockaddr *)&in);
 	EXPECT(!peers_connect(id, NULL, 0));
 	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
 	EXPECT(!rdma_establish(id));

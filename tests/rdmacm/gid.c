@@ -44,24 +44,14 @@ static void look_at_port(void)
 	ibv_close_device(context);
 }
 
-static struct rdma_cm_id *new_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
-{
-	struct rdma_cm_id *id;
-
-	EXPECT(!rdma_create_id(channel, &id, NULL, ps));
-	return id;
-}
-
 static void no_such_device(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_cm_id *id = new_id(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = peers_id(channel, RDMA_PS_TCP);
 	struct sockaddr_ib ib = address_by_gid(&own, RDMA_PS_TCP, PORT);
 
-	errno = 0;
-	EXPECT(rdma_bind_addr(id, (struct sockaddr *)&ib) == -1 && errno == ENODEV);
-	errno = 0;
-	EXPECT(rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == -1 && errno == ENODEV);
+	REFUSES(rdma_bind_addr(id, (struct sockaddr *)&ib), ENODEV);
+	REFUSES(rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000), ENODEV);
 	EXPECT(!rdma_destroy_id(id));
 	rdma_destroy_event_channel(channel);
 }
@@ -73,25 +63,23 @@ static void no_such_device(void)
 static void unknown(void)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_cm_id *id = new_id(channel, RDMA_PS_TCP);
+	struct rdma_cm_id *id = peers_id(channel, RDMA_PS_TCP);
 	union ibv_gid gid = own;
 	struct sockaddr_ib ib;
 
 	gid.raw[15] ^= 0xff;
 	ib = address_by_gid(&gid, RDMA_PS_TCP, PORT);
-	errno = 0;
-	EXPECT(rdma_bind_addr(id, (struct sockaddr *)&ib) == -1 && errno == ENODEV);
+	REFUSES(rdma_bind_addr(id, (struct sockaddr *)&ib), ENODEV);
 	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000));
 	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
 	EXPECT(!rdma_resolve_route(id, 1000));
 	EXPECT(peers_heard(channel, RDMA_CM_EVENT_ROUTE_ERROR) == -EINVAL);
 	EXPECT(!rdma_destroy_id(id));
 
-	id = new_id(channel, RDMA_PS_TCP);
+	id = peers_id(channel, RDMA_PS_TCP);
 	gid.raw[0] = 0x20;
 	ib = address_by_gid(&gid, RDMA_PS_TCP, PORT);
-	errno = 0;
-	EXPECT(rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == -1 && errno == ENODEV);
+	REFUSES(rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000), ENODEV);
 	EXPECT(!rdma_destroy_id(id));
 	rdma_destroy_event_channel(channel);
 }
@@ -112,11 +100,11 @@ static void connects(enum rdma_port_space ps, u_int8_t room)
 
 	peers.server_channel = rdma_create_event_channel();
 	peers.client_channel = rdma_create_event_channel();
-	peers.listener = new_id(peers.server_channel, ps);
+	peers.listener = peers_id(peers.server_channel, ps);
 	EXPECT(!rdma_bind_addr(peers.listener, (struct sockaddr *)&ib));
 	EXPECT(peers.listener->verbs && peers.listener->port_num == 1);
 	EXPECT(!rdma_listen(peers.listener, 1));
-	peers.client = new_id(peers.client_channel, ps);
+	peers.client = peers_id(peers.client_channel, ps);
 	EXPECT(!rdma_resolve_addr(peers.client, NULL, (struct sockaddr *)&ib, 1000));
 	EXPECT(!peers_heard(peers.client_channel, RDMA_CM_EVENT_ADDR_RESOLVED));
 	EXPECT(is_own(rdma_get_local_addr(peers.client)));
@@ -146,7 +134,7 @@ static void strangers(void)
 	peers_listen(&peers, RDMA_PS_TCP, 1);
 	ib = address_by_gid(&own, RDMA_PS_TCP, be16toh(rdma_get_src_port(peers.listener)));
 	for (int listens = 1; listens >= 0; listens--) {
-		id = new_id(peers.client_channel, RDMA_PS_TCP);
+		id = peers_id(peers.client_channel, RDMA_PS_TCP);
 		EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000));
 		EXPECT(!peers_heard(peers.client_channel, RDMA_CM_EVENT_ADDR_RESOLVED));
 		EXPECT(!rdma_resolve_route(id, 1000));

@@ -22,14 +22,11 @@ static void think(struct rdma_event_channel *channel, int duration)
 static void serve(struct rdma_event_channel *channel, struct sockaddr_in *in)
 {
 	struct rdma_cm_id *listener, *id;
-	struct rdma_cm_event *event;
 
 	EXPECT(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
 	EXPECT(!rdma_bind_addr(listener, (struct sockaddr *)in));
 	EXPECT(!rdma_listen(listener, 1));
-	event = peers_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-	id = event->id;
-	EXPECT(!rdma_ack_cm_event(event));
+	id = peers_requested(channel);
 	think(channel, seconds);
 	EXPECT(!peers_accept(id, NULL, 0));
 	think(channel, seconds);
@@ -42,11 +39,7 @@ static void connect_to(struct rdma_event_channel *channel, struct sockaddr_in *i
 {
 	struct rdma_cm_id *id;
 
-	EXPECT(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
-	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)in, 1000));
-	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
-	EXPECT(!rdma_resolve_route(id, 1000));
-	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	id = peers_route_to(channel, RDMA_PS_TCP, (struct sockaddr *)in);
 	EXPECT(!peers_connect(id, NULL, 0));
 	think(channel, seconds - 1);
 	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_CONNECT_RESPONSE));

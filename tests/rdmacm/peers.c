@@ -3,12 +3,11 @@
 #include "peers.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 
 u_int32_t peers_qpn = 4711;
 
-static struct sockaddr_in loopback(u_int16_t port)
+struct sockaddr_in peers_loopback(u_int16_t port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = port };
 
@@ -16,9 +15,29 @@ static struct sockaddr_in loopback(u_int16_t port)
 	return in;
 }
 
+struct rdma_cm_id *peers_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
+{
+	struct rdma_cm_id *id;
+
+	EXPECT(!rdma_create_id(channel, &id, NULL, ps));
+	return id;
+}
+
+struct rdma_cm_id *peers_route_to(struct rdma_event_channel *channel, enum rdma_port_space ps,
+				  struct sockaddr *address)
+{
+	struct rdma_cm_id *id = peers_id(channel, ps);
+
+	EXPECT(!rdma_resolve_addr(id, NULL, address, 1000));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+	EXPECT(!rdma_resolve_route(id, 1000));
+	EXPECT(!peers_heard(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	return id;
+}
+
 void peers_listen(struct peers *peers, enum rdma_port_space ps, int backlog)
 {
-	struct sockaddr_in in = loopback(0);
+	struct sockaddr_in in = peers_loopback(0);
 
 	memset(peers, 0, sizeof(*peers));
 	peers->server_channel = rdma_create_event_channel();
@@ -31,13 +50,9 @@ void peers_listen(struct peers *peers, enum rdma_port_space ps, int backlog)
 
 void peers_resolve(struct peers *peers, enum rdma_port_space ps)
 {
-	struct sockaddr_in in = loopback(rdma_get_src_port(peers->listener));
+	struct sockaddr_in in = peers_loopback(rdma_get_src_port(peers->listener));
 
-	EXPECT(!rdma_create_id(peers->client_channel, &peers->client, NULL, ps));
-	EXPECT(!rdma_resolve_addr(peers->client, NULL, (struct sockaddr *)&in, 1000));
-	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_ADDR_RESOLVED));
-	EXPECT(!rdma_resolve_route(peers->client, 1000));
-	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	peers->client = peers_route_to(peers->client_channel, ps, (struct sockaddr *)&in);
 }
 
 void peers_end(struct peers *peers)
@@ -105,15 +120,20 @@ int peers_heard(struct rdma_event_channel *channel, enum rdma_cm_event_type type
 	return status;
 }
 
+struct rdma_cm_id *peers_requested(struct rdma_event_channel *channel)
+{
+	struct rdma_cm_event *event = peers_event(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	struct rdma_cm_id *id = event->id;
+
+	EXPECT(!rdma_ack_cm_event(event));
+	return id;
+}
+
 void peers_join(struct peers *peers)
 {
-	struct rdma_cm_event *event;
-
 	peers_resolve(peers, RDMA_PS_TCP);
 	EXPECT(!peers_connect(peers->client, NULL, 0));
-	event = peers_event(peers->server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-	peers->server = event->id;
-	EXPECT(!rdma_ack_cm_event(event));
+	peers->server = peers_requested(peers->server_channel);
 	EXPECT(!peers_accept(peers->server, NULL, 0));
 	EXPECT(!peers_heard(peers->client_channel, RDMA_CM_EVENT_CONNECT_RESPONSE));
 	EXPECT(!rdma_establish(peers->client));

@@ -19,13 +19,6 @@
 #define CM_FILE "/dev/infiniband/rdma_cm"
 
 /* The call must fail with this errno. */
-#define REFUSES(call, error)                                                                       \
-	do {                                                                                       \
-		errno = 0;                                                                         \
-		EXPECT((call) < 0);                                                                \
-		EXPECT(errno == (error));                                                          \
-	} while (0)
-
 struct command {
 	struct rdma_ucm_cmd_hdr hdr;
 	u_int8_t body[600];
