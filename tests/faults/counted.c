@@ -43,9 +43,8 @@ static void messages(void)
 	struct side s[2];
 
 	pair_open(s, NULL);
-	for (uint64_t i = 0; i < 3; i++) {
+	for (uint64_t i = 0; i < 3; i++)
 		pair_send(s, LENGTH);
-	}
 	expect_counters(&s[0], ".sent_msgs, .sent_bytes, .got_msgs, .send_errors", "[3,300,0,0]");
 	expect_counters(&s[1], ".sent_msgs, .got_msgs, .got_bytes, .dropped", "[0,3,300,0]");
 	expect_completions("success", "6");

@@ -28,9 +28,8 @@ static char memory[4096];
 /* Checks that existing queue pairs work. */
 static void check_bystander(void)
 {
-	for (uint64_t n = 0; n < 10; n++) {
+	for (uint64_t n = 0; n < 10; n++)
 		pair_send(bystander, 4096);
-	}
 	CHECK_EQ(side_state(&bystander[0]), IBV_QPS_RTS);
 }
 

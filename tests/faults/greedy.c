@@ -138,9 +138,8 @@ static void messages_pass(void)
 	struct side s[2];
 
 	pair_open(s, &wish);
-	for (unsigned int i = 0; i < 100; i++) {
+	for (unsigned int i = 0; i < 100; i++)
 		pair_send(s, 64);
-	}
 	pair_close(s);
 }
 

@@ -300,9 +300,8 @@ static void check_word(struct survivor *v)
 
 static void survivor_end(struct survivor *v)
 {
-	for (int i = 0; i < SIDES; i++) {
+	for (int i = 0; i < SIDES; i++)
 		side_destroy_qp(&v->s[i]);
-	}
 	CHECK_EQ(ibv_dealloc_mw(v->window), 0);
 	CHECK_EQ(ibv_dereg_mr(v->window_mr), 0);
 	for (int i = 0; i < SIDES; i++)

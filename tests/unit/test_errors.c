@@ -339,9 +339,8 @@ static void bad_receive(const struct receive_error *error, u8 type)
 
 	for (u32 i = 0; i < 33; i++)
 		to[i] = sge(&w.p[1], TO + i * 40, 40);
-	if (type == NIC_QPT_UD) {
+	if (type == NIC_QPT_UD)
 		aim_datagram(&wqe, pair.b);
-	}
 	error->spoil(to, &n);
 	fill(&w.p[0], FROM, 70, 1);
 	post_recv(pair.b, 2, to, n);

@@ -244,9 +244,8 @@ static void unreliable_ones_stall(void **state)
 		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
 		struct sge sg = sge(pair.a->p, FROM, 100), to = sge(pair.b->p, TO, 200);
 
-		if (types[i] == NIC_QPT_UD) {
+		if (types[i] == NIC_QPT_UD)
 			aim_datagram(&wqe, pair.b);
-		}
 		post_recv(pair.b, 2, &to, 1);
 		take_away(0, FROM);
 		send_one(pair.a, &wqe, &sg);

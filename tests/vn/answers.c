@@ -80,9 +80,8 @@ static struct nic_tx *post(const struct kind *kind)
 	world_make(1, &world_small);
 	row = &side[0].nic.row[0];
 	pair_make(&a, &b, kind->type);
-	if (kind->type == NIC_QPT_UD) {
+	if (kind->type == NIC_QPT_UD)
 		aim_datagram(&w, b);
-	}
 	/* Completes the handshake of the two NICs. */
 	end_recv(b, 1, PLACE, PLACE);
 	end_send(a, &w, 0, LENGTH);
@@ -90,9 +89,8 @@ static struct nic_tx *post(const struct kind *kind)
 	pass(20000000);
 	CHECK(row->state == NIC_ROW_UP && !row->busy);
 	w.opcode = kind->opcode;
-	if (kind->type != NIC_QPT_UD) {
+	if (kind->type != NIC_QPT_UD)
 		aim(&w, b->side, 0);
-	}
 	faults.lose = 1000;
 	if (kind->opcode == VNET_WR_FLUSH) {
 		w.rdma.swap = vnet_flush_operand(VNET_FLUSH_GLOBAL, VNET_FLUSH_MR);
@@ -384,9 +382,8 @@ static void test_gone(u8 opcode, u32 length)
 	world_make(4, &world_small);
 	pair_make(&a, &b, NIC_QPT_RC);
 	end_recv(b, 1, 0, length);
-	if (opcode != VNET_WR_SEND) {
+	if (opcode != VNET_WR_SEND)
 		aim(&w, &side[1], 0);
-	}
 	memory_gone = true;
 	end_send(a, &w, 0, length);
 	pass(10000000);

@@ -194,7 +194,6 @@ static void test_no_source(void)
 /* A receiver that refuses the datagram is skipped, and the next one gets it. */
 static void test_refused(void)
 {
-
 	attach(far[0], group);
 	attach(far[1], group);
 	attach(far[2], group);
