@@ -151,7 +151,7 @@ enum vnet_ack_code {
 	/* Refused for good. */
 	VNET_RETURN_FIRST = 32,
 	/* No such queue pair, or not for this sender. */
-	VNET_RETURN_NOBODY = 32,
+	VNET_RETURN_NO_QP = 32,
 	/* Fails the request; `result`: its enum vnet_wc_status. */
 	VNET_RETURN_ERROR = 33,
 	/*

@@ -19,7 +19,7 @@
 #include "layout/memory.h"
 #include "nic_platform.h"
 
-#define NIC_TOUCHED 8
+#define NIC_ACK_ROWS 8
 
 /* A process' view of a NIC, in the memory of that process. */
 struct nic {
@@ -52,7 +52,7 @@ struct nic {
 	 */
 	u32 self;
 	u32 space;
-	/* QP to run after the current queue: nic_follow(). */
+	/* QP to run after the current queue: nic_pend_next(). */
 	u32 follow;
 	/* Index of the next pending QP that has its turn. */
 	u32 hand;
@@ -82,9 +82,9 @@ struct nic {
 	 * process delays, and since when; last check of timers. Approximate: the NIC processor
 	 * handles what is lost.
 	 */
-	u32 touched[NIC_TOUCHED];
-	u32 ntouched;
-	u64 touched_since;
+	u32 ack_rows[NIC_ACK_ROWS];
+	u32 ack_nrows;
+	u64 ack_rows_since;
 	u64 looked;
 };
 
@@ -214,8 +214,8 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
  * After the destruction of a CQ and its unread events: if the channel has no others, drain(arg) is
  * called with the lock held, to make its descriptor not readable. Called by any process.
  */
-enum nic_result nic_channel_settle(struct nic *nic, u32 channel, void (*drain)(void *arg),
-				   void *arg);
+enum nic_result nic_channel_clear_stale(struct nic *nic, u32 channel, void (*drain)(void *arg),
+					void *arg);
 
 struct nic_srq_params {
 	u64 ring;
@@ -335,7 +335,7 @@ enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid);
  * delay frames for any time.
  */
 #define NIC_MCAST_LINGER_MS 500
-bool nic_mcast_is_under_way(struct nic *nic, u32 qpn);
+bool nic_mcast_is_pending(struct nic *nic, u32 qpn);
 
 /*
  * Builds a flow from specifications. Initially, `named` and all fields of *flow that specifications
@@ -423,9 +423,9 @@ struct nic_proof {
 void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u32 length,
 		 const struct nic_proof *proof);
 /* Store the CRC of a frame (crc is 0); for links that send it without a MAC. */
-void nic_frame_sum(void *frame, u32 length);
+void nic_frame_set_crc(void *frame, u32 length);
 /* Check a frame's CRC; for hosts without keys, where the CRC stands for the MAC. */
-bool nic_frame_is_whole(void *frame, u32 length);
+bool nic_frame_crc_ok(void *frame, u32 length);
 /*
  * A frame arrived under a key that this NIC does not have: answer a HELLO with REFUSE, so that its
  * sender need not wait.
@@ -442,7 +442,7 @@ bool nic_receive_end(struct nic *nic);
  * Call the NIC with this GID, so that it gets copies of multicast datagrams and Ethernet frames. No
  * effect if it is known already, or has no address.
  */
-void nic_meet(struct nic *nic, const u8 *gid);
+void nic_peer_call(struct nic *nic, const u8 *gid);
 /* Is another NIC known, so that frames may arrive? */
 bool nic_is_wired(const struct nic *nic);
 /* The addresses of the link have changed, or a new incarnation begins: all rows start again. */
@@ -519,6 +519,6 @@ u32 nic_grace_begin(struct nic *nic);
 bool nic_grace_over(struct nic *nic, u32 ticket, u32 pdn);
 
 /* Owner of the first lock that delays the destruction of the QP; 0: none. */
-u32 nic_qp_holder(struct nic *nic, u32 qpn);
+u32 nic_qp_lock_owner(struct nic *nic, u32 qpn);
 
 #endif /* NIC_H */

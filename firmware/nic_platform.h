@@ -103,7 +103,7 @@ void *plat_frame(struct nic *nic);
 /*
  * Send the first `length` bytes of plat_frame()'s buffer. If the link cannot take the frame, it is
  * lost. Sending may be delayed until plat_flush(). The link appends a MAC if the frame must have
- * one (vnet_frame.proof); otherwise it stores the CRC (nic_frame_sum()).
+ * one (vnet_frame.proof); otherwise it stores the CRC (nic_frame_set_crc()).
  */
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length);
 /* Send all frames that the executing thread has passed to plat_send(). */
@@ -127,9 +127,9 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
  * The NIC with this GID does not have our key (enum vnet_refusal), so no communication is possible:
  * tell the user.
  */
-void plat_refused(struct nic *nic, const u8 *gid, u32 why);
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why);
 /* A program names this GID as a peer, and plat_resolve() knows no address: tell the user. */
-void plat_unknown(struct nic *nic, const u8 *gid);
+void plat_report_unknown(struct nic *nic, const u8 *gid);
 /* CRC32C as in iSCSI of `length` more bytes; the first call has crc 0. */
 u32 plat_crc32c(u32 crc, const void *data, u64 length);
 
@@ -146,7 +146,7 @@ void plat_relax(void);
  * preempted here runs others, and checks for fatal signals. false: the caller must return; what is
  * left is pending. Locks may be held.
  */
-bool plat_turn(struct nic *nic);
+bool plat_yield(struct nic *nic);
 
 /*
  * Numbered steps between taking and releasing locks. Empty, except in test builds (NIC_TEST_STEPS),

@@ -247,7 +247,7 @@ static nic_lock_t *random_lock(struct node *node)
 	}
 }
 
-static void stop_somebody(struct node *node)
+static void stop_lock_holder(struct node *node)
 {
 	nic_lock_t *lock;
 
@@ -372,7 +372,7 @@ static void strike(void *arg, u64 value)
 	else if (what == SCHEDULE_DEAD && !below(8))
 		kill_node(node);
 	else if (what == SCHEDULE_STOP)
-		stop_somebody(node);
+		stop_lock_holder(node);
 	else if (what == SCHEDULE_TEARDOWN && !below(2))
 		tear_down();
 	if (what == SCHEDULE_SLOW && node->slow <= 1) {
@@ -398,7 +398,7 @@ static void restless(void *arg, u64 value)
 		node_rekey(&sim.node[node]);
 }
 
-static void mend_all(void)
+static void end_faults(void)
 {
 	u32 i;
 
@@ -550,7 +550,7 @@ static void finish(void)
 		violated("requests cannot be posted: %u of %u are left", workload.left,
 			 workload.total);
 	}
-	mend_all();
+	end_faults();
 	if (!is_violated() && !run_until(is_finished, END_LIMIT) && !is_violated()) {
 		check_incomplete();
 		violated("the schedule does not end: requests are not completed");

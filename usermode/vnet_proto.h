@@ -104,7 +104,7 @@ enum vnet_msg_type {
 	 * vnet_msg_call: the program has read all bytes from the socket of this rdma_cm file. The
 	 * daemon sends a byte if events are unread. → vnet_msg_result
 	 */
-	VNET_MSG_SETTLE,
+	VNET_MSG_RESIGNAL,
 	/*
 	 * One end of a SOCK_SEQPACKET socket pair is attached. The daemon treats it as a new
 	 * connection of this process, as if it had been accepted. No reply.

@@ -27,7 +27,7 @@ static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *
  */
 #define NIC_ENTRIES_AHEAD 2
 
-void nic_cq_expect(struct nic *nic, u32 cqn)
+void nic_cq_prefetch(struct nic *nic, u32 cqn)
 {
 	const struct nic_cq *cq = nic_find_cq(nic, cqn);
 	struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
@@ -95,7 +95,7 @@ static void nic_publish(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe
 	u32 next = cq->prod + 1;
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
 
-	/* nic_cq_expect() reads this without the lock. */
+	/* nic_cq_prefetch() reads this without the lock. */
 	nic_store(&cq->prod, next);
 	nic_store(&ring->prod, next);
 	plat_step(13);
@@ -119,7 +119,7 @@ void nic_take_receive(struct nic *nic, struct nic_rq *rq)
 {
 	struct vnet_ring *ring = plat_queue(nic, rq->ring, VNET_RING_HDR_SIZE);
 
-	/* nic_expect() reads this without the lock. */
+	/* nic_receive_prefetch() reads this without the lock. */
 	nic_store(&rq->cons, rq->cons + 1);
 	/* The process may reuse the slot from here on. */
 	if (likely(ring))
@@ -236,7 +236,7 @@ static void nic_retire_begin(struct nic_qp *qp, u32 cqn, u32 cq_idx)
 }
 
 /* Retire the head request without a completion. */
-static void nic_retire_silently(struct nic *nic, struct nic_qp *qp)
+static void nic_retire_no_cqe(struct nic *nic, struct nic_qp *qp)
 {
 	nic_retire_begin(qp, 0, 0);
 	nic_advance(nic, qp);
@@ -292,7 +292,7 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 		return nic_retire_notify(nic, qp);
 	if (qp->op_status == VNET_WC_SUCCESS && !qp->sq_sig_all &&
 	    !(wqe->flags & (VNET_WR_SIGNALED | VNET_WR_TM))) {
-		nic_retire_silently(nic, qp);
+		nic_retire_no_cqe(nic, qp);
 		return true;
 	}
 	cq = nic_find_cq(nic, qp->send_cqn);
@@ -306,6 +306,6 @@ bool nic_retire(struct nic *nic, struct nic_qp *qp, const struct vnet_send_wqe *
 			return nic_retire_notify(nic, qp);
 	}
 	nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
-	nic_retire_silently(nic, qp);
+	nic_retire_no_cqe(nic, qp);
 	return true;
 }

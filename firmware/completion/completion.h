@@ -33,7 +33,7 @@ struct nic_completion {
 };
 
 /* Prefetch the lines of the next entries. */
-void nic_cq_expect(struct nic *nic, u32 cqn);
+void nic_cq_prefetch(struct nic *nic, u32 cqn);
 /* Ring of a CQ, NULL if its memory is not queue memory. */
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
 /*

@@ -165,7 +165,7 @@ static void nic_cq_set_due(struct nic *nic, struct nic_cq *cq, u64 due)
  * Moderation: must the event wait for more entries, or for time? The caller holds the channel's
  * lock.
  */
-static NIC_COLD bool nic_cq_holds_back(struct nic *nic, struct nic_cq *cq)
+static NIC_COLD bool nic_cq_delays_event(struct nic *nic, struct nic_cq *cq)
 {
 	u32 made = nic_load(&cq->prod) - cq->ev_prod;
 	u64 now;
@@ -225,7 +225,7 @@ bool nic_cq_notify(struct nic *nic, struct nic_cq *cq, bool solicited)
 	 */
 	ring = nic_cq_ring(nic, cq);
 	if (ring && cq->channel == channel && ch->generation && nic_armed_for(ring, solicited) &&
-	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
+	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_delays_event(nic, cq)))
 		nic_cq_event(nic, cq, ring, channel);
 	nic_unlock_release(&ch->lock);
 	return true;
@@ -239,7 +239,7 @@ void nic_cq_notify_later(struct nic *nic, struct nic_cq *cq)
 /* --------------------------------------------------- armed with unpolled entries */
 
 /* Does the CQ have unpolled entries of the kind for which it is armed? */
-static bool nic_cq_owes(const struct nic_cq *cq, const struct vnet_ring *ring)
+static bool nic_cq_has_armed_entry(const struct nic_cq *cq, const struct vnet_ring *ring)
 {
 	u32 arm = nic_load(&ring->arm);
 	u32 end = arm == VNET_CQ_ARM_SOLICITED ? nic_load(&cq->solicited) : nic_load(&cq->prod);
@@ -262,8 +262,8 @@ static bool nic_cq_armed_late(struct nic *nic, struct nic_cq *cq)
 	ring = nic_cq_ring(nic, cq);
 	/* One unread event is enough. */
 	if (ring && cq->channel == channel && ch->generation && !cq->ev_pending &&
-	    nic_cq_owes(cq, ring) &&
-	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_holds_back(nic, cq)))
+	    nic_cq_has_armed_entry(cq, ring) &&
+	    (likely(!(cq->event_count | cq->event_period)) || !nic_cq_delays_event(nic, cq)))
 		nic_cq_event(nic, cq, ring, channel);
 	nic_unlock_release(&ch->lock);
 	return true;
@@ -421,8 +421,8 @@ void nic_channels_run_due(struct nic *nic)
 		nic_fetch_or(&nic->hdr->channel_due, left);
 }
 
-enum nic_result nic_channel_settle(struct nic *nic, u32 channel, void (*drain)(void *arg),
-				   void *arg)
+enum nic_result nic_channel_clear_stale(struct nic *nic, u32 channel, void (*drain)(void *arg),
+					void *arg)
 {
 	struct nic_channel *ch;
 

@@ -51,7 +51,7 @@ struct nic_qp *nic_flow_receiver(struct nic *nic, u32 i, const struct nic_frame_
 void nic_flow_show(const struct nic *nic, u32 i, struct nic_message *msg);
 void nic_flow_count(struct nic *nic, u32 i, u64 bytes);
 /* Remove the flows of a destroyed QP. */
-void nic_flows_leave(struct nic *nic, u32 qpn);
+void nic_flows_remove(struct nic *nic, u32 qpn);
 
 /* -- rss.c */
 

@@ -45,7 +45,7 @@ static u32 nic_flow_owner(const struct nic_flow *flow, const struct nic_frame_ke
 }
 
 /* Matching flows of a frame, and their priorities. */
-struct nic_flow_judgement {
+struct nic_flow_matches {
 	u32 owner[NIC_MAX_FLOWS];
 	/* Flows that were checked; there may be more by now. */
 	u32 high;
@@ -55,37 +55,37 @@ struct nic_flow_judgement {
 	bool steered;
 };
 
-static void nic_flow_look(const struct nic *nic, const struct nic_frame_key *key,
-			  struct nic_flow_judgement *judge)
+static void nic_flow_collect(const struct nic *nic, const struct nic_frame_key *key,
+			     struct nic_flow_matches *matches)
 {
 	u32 i;
 
-	judge->high = nic_flow_high(nic);
-	judge->trapped_at = NIC_NO_PRIORITY;
-	judge->steered = false;
-	for (i = 0; i < judge->high; i++) {
+	matches->high = nic_flow_high(nic);
+	matches->trapped_at = NIC_NO_PRIORITY;
+	matches->steered = false;
+	for (i = 0; i < matches->high; i++) {
 		const struct nic_flow *flow = &nic->hdr->flow[i];
 
-		judge->owner[i] = nic_flow_owner(flow, key);
-		if (!judge->owner[i] || flow->type != NIC_FLOW_NORMAL)
+		matches->owner[i] = nic_flow_owner(flow, key);
+		if (!matches->owner[i] || flow->type != NIC_FLOW_NORMAL)
 			continue;
-		judge->steered = true;
-		if (!(flow->flags & NIC_FLOW_DONT_TRAP) && flow->priority < judge->trapped_at)
-			judge->trapped_at = flow->priority;
+		matches->steered = true;
+		if (!(flow->flags & NIC_FLOW_DONT_TRAP) && flow->priority < matches->trapped_at)
+			matches->trapped_at = flow->priority;
 	}
 }
 
 /* Does a matching flow get the frame? */
-static bool nic_flow_counts(const struct nic_flow *flow, const struct nic_frame_key *key,
-			    const struct nic_flow_judgement *judge)
+static bool nic_flow_selects(const struct nic_flow *flow, const struct nic_frame_key *key,
+			     const struct nic_flow_matches *matches)
 {
 	switch (flow->type) {
 	case NIC_FLOW_NORMAL:
-		return flow->priority <= judge->trapped_at;
+		return flow->priority <= matches->trapped_at;
 	case NIC_FLOW_ALL_DEFAULT:
-		return !judge->steered;
+		return !matches->steered;
 	case NIC_FLOW_MC_DEFAULT:
-		return !judge->steered && key->dst_mac[0] & 1;
+		return !matches->steered && key->dst_mac[0] & 1;
 	case NIC_FLOW_SNIFFER:
 		return true;
 	default:
@@ -94,27 +94,27 @@ static bool nic_flow_counts(const struct nic_flow *flow, const struct nic_frame_
 }
 
 /* Does the receiver get the frame by an earlier flow already? */
-static bool nic_flow_has(const struct nic_flow_set *set, const struct nic_flow_judgement *judge,
-			 u32 i)
+static bool nic_flow_is_duplicate(const struct nic_flow_set *set,
+				  const struct nic_flow_matches *matches, u32 i)
 {
 	u32 before;
 
 	for (before = 0; before < i; before++)
-		if (nic_flow_is_in(set, before) && judge->owner[before] == judge->owner[i])
+		if (nic_flow_is_in(set, before) && matches->owner[before] == matches->owner[i])
 			return true;
 	return false;
 }
 
 void nic_flow_find(const struct nic *nic, const struct nic_frame_key *key, struct nic_flow_set *set)
 {
-	struct nic_flow_judgement judge;
+	struct nic_flow_matches matches;
 	u32 i;
 
 	memset(set, 0, sizeof(*set));
-	nic_flow_look(nic, key, &judge);
-	for (i = 0; i < judge.high; i++) {
-		if (!judge.owner[i] || !nic_flow_counts(&nic->hdr->flow[i], key, &judge) ||
-		    nic_flow_has(set, &judge, i))
+	nic_flow_collect(nic, key, &matches);
+	for (i = 0; i < matches.high; i++) {
+		if (!matches.owner[i] || !nic_flow_selects(&nic->hdr->flow[i], key, &matches) ||
+		    nic_flow_is_duplicate(set, &matches, i))
 			continue;
 		set->bits[i / 64] |= 1ull << (i % 64);
 		set->count++;
@@ -209,7 +209,7 @@ enum nic_result nic_flow_destroy(struct nic *nic, u32 index)
 	return NIC_OK;
 }
 
-void nic_flows_leave(struct nic *nic, u32 qpn)
+void nic_flows_remove(struct nic *nic, u32 qpn)
 {
 	u32 i;
 

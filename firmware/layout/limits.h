@@ -39,7 +39,7 @@ enum nic_limits {
 #define NIC_MAX_MSG 0x80000000ull
 /*
  * A stretch is what one call, or one round of nic_run(), executes before the host has its turn
- * (plat_turn()). It is bounded in requests and in bytes copied. A longer request is executed in
+ * (plat_yield()). It is bounded in requests and in bytes copied. A longer request is executed in
  * pieces, and other QPs may have their turn after each.
  */
 #ifndef NIC_TEST_STEPS

@@ -37,8 +37,8 @@ enum nic_qp_type {
 
 /* nic_qp.srqn of an XRC target: each request names the SRQ. */
 #define NIC_SRQ_NAMED NIC_NONE
-/* nic_qp.mate of an XRC QP: the peer has another type. */
-#define NIC_NO_MATE 0xff
+/* nic_qp.peer_kind of an XRC QP: the peer has another type. */
+#define NIC_NO_PEER_KIND 0xff
 
 /* The values of enum ibv_qp_state. */
 enum nic_qp_state {
@@ -401,11 +401,11 @@ struct nic_qp_counters {
 	u64 got_msgs;
 	u64 got_bytes;
 	u64 dropped;
-	/* As fetch_since[]: the operation, nic_asker.what. */
+	/* As fetch_since[]: the operation, nic_page_waiter.what. */
 	u32 fetch_for[2];
 	/*
 	 * Under sq_lock. Progress of a long request, which is copied in pieces: bytes moved, the
-	 * request (nic_copy_long()), and its receive (nic_goal()).
+	 * request (nic_copy_long()), and its receive (nic_receive_id()).
 	 */
 	u64 moved;
 	u32 moved_of;
@@ -469,9 +469,11 @@ struct nic_qp {
 	u32 flush_rq;
 	/* COMM_EST was raised for the first message in RTR. */
 	u32 comm_est;
-	/* enum nic_qp_type as created; and the type that the peer must have, or NIC_NO_MATE. */
+	/*
+	 * enum nic_qp_type as created; and the type that the peer must have, or NIC_NO_PEER_KIND.
+	 */
 	u8 kind;
-	u8 mate;
+	u8 peer_kind;
 	/* XRC target: its domain. */
 	u16 xrcdn;
 
@@ -772,16 +774,16 @@ struct nic_header {
 	u32 want_prod;
 	u32 want_cons;
 	/* Until then at most, an endpoint is kept in its frame for a packet; NIC clock, ns. */
-	u64 awaited_until;
+	u64 long_pin_until;
 	/* Rows that need looks at their timers; a bit per row % 64. */
 	u64 row_active;
 	/* NIC clock of the last look at the link by a process. */
 	u64 link_polled;
 	/*
-	 * The patience clock (nic_patience()): in the low 24 bits the last time at which timers
+	 * The timeout clock (nic_timeout_clock()): in the low 24 bits the last time at which timers
 	 * were checked, above them the time that does not count; both in ms.
 	 */
-	u64 patience;
+	u64 timeout_clock;
 
 	/* --- multicast groups: all members are below this index. */
 	u32 member_high __attribute__((aligned(64)));

@@ -53,12 +53,12 @@ struct nic_message {
 #define NIC_EXEC_PART 0x105u
 /*
  * Flag: an unreliable message was lost or refused, with the status that says why. The requester
- * learns of it only with return to sender (nic_fate()).
+ * learns of it only with return to sender (nic_requester_wc_status()).
  */
 #define NIC_EXEC_DROPPED 0x200u
 
 /* Completion status of the requester. */
-static inline u32 nic_fate(const struct nic_qp *qp, u32 status)
+static inline u32 nic_requester_wc_status(const struct nic_qp *qp, u32 status)
 {
 	if (likely(!(status & NIC_EXEC_DROPPED)))
 		return status;

@@ -30,7 +30,7 @@ static inline u32 nic_rq_look(struct nic_rq *rq, const struct vnet_ring *ring)
 
 	/*
 	 * Pairs with the release of prod by the process that wrote the entry. Stored for the next
-	 * holder of the lock, and for nic_expect(), which takes no lock.
+	 * holder of the lock, and for nic_receive_prefetch(), which takes no lock.
 	 */
 	nic_store(&rq->prod_seen, nic_load_acquire(&ring->prod));
 	n = rq->prod_seen - rq->cons;

@@ -46,12 +46,12 @@ struct nic_tx {
 	/* NIC clock, ns: next transmission; first transmission. */
 	u64 due;
 	u64 since;
-	/* When the receiver last answered this packet, or `since`; by nic_patience(). */
+	/* When the receiver last answered this packet, or `since`; by nic_timeout_clock(). */
 	u64 answered;
 	/* Expirations of the timer since the receiver last answered. */
 	u32 backoff;
-	/* The latest transmission was refused with VNET_RETURN_NOBODY. */
-	u32 nobody;
+	/* The latest transmission was refused with VNET_RETURN_NO_QP. */
+	u32 no_qp;
 };
 static_assert(sizeof(struct nic_tx) == 64, "sender's end of a channel");
 
@@ -69,7 +69,7 @@ enum nic_tx_flags {
 	/* A copy of a multicast datagram, or of an Ethernet frame. */
 	NIC_TX_GROUP = 1 << 5,
 	/* A datagram that is not transmitted, because local pages are not present. */
-	NIC_TX_KEPT = 1 << 6,
+	NIC_TX_DEFERRED = 1 << 6,
 	/* The NACK of the latest transmission shows that the peer is alive. */
 	NIC_TX_HEARD = 1 << 7,
 };
@@ -144,7 +144,7 @@ struct nic_row {
 	 * Time since which another address or incarnation claims to be this NIC, and no frame has
 	 * come from `address`; NIC clock, ns; 0: there is no such claim.
 	 */
-	u64 doubted_since;
+	u64 claim_since;
 	/* Channels with an outstanding packet, as bits; their number; bytes of their packets. */
 	u64 busy;
 	u32 unacked;
@@ -177,10 +177,12 @@ struct nic_row {
 	/* Observed reordering time of packets, us. */
 	u32 slack;
 	/* After the loss of a long frame: duration of the pause, ms, and its end, NIC clock, ns. */
-	u32 short_for;
-	u64 short_until;
-	/* Datagrams that were given up since the last frame from the NIC; at most NIC_LONELIEST. */
-	u32 lonely;
+	u32 long_pause_ms;
+	u64 long_pause_end;
+	/*
+	 * Datagrams that were given up since the last frame from the NIC; at most NIC_MAX_GIVEUPS.
+	 */
+	u32 giveups;
 	u32 rsvd[9];
 
 	struct nic_tx tx[VNET_WIRE_CHANNELS];
@@ -241,8 +243,8 @@ struct nic_endpoint {
 	u32 cut;
 	/* Packet length of the current message, constant within it: see nic_arrive_early(). */
 	u32 piece;
-	/* A packet in `again` waits for local pages: patience starts when it is sent. */
-	u32 kept;
+	/* A packet in `resend` waits for local pages: its timeout starts when it is sent. */
+	u32 deferred;
 	/* Requests are queued that cannot be sent before an answer comes. */
 	u32 resting;
 	/* Packet una + i is done: bit (una + i) % NIC_WINDOW; atomic. */
@@ -250,7 +252,7 @@ struct nic_endpoint {
 	/* nic_failure() of the first failed packet, 0: none; atomic. */
 	u64 failed;
 	/* NIC clock, ns: send nothing before this time (RNR). */
-	u64 hold_until;
+	u64 rnr_until;
 	/* Packets sent since the endpoint was loaded; it is to leave its frame. */
 	u32 sent;
 	u32 leaving;
@@ -260,15 +262,15 @@ struct nic_endpoint {
 	u32 read_end;
 	/* Since when no channel is available because the handshake is not complete; 0: no. */
 	u64 waits_since;
-	/* When the peer last answered. This and waits_since are by nic_patience(). */
+	/* When the peer last answered. This and waits_since are by nic_timeout_clock(). */
 	u64 answered;
 	/*
 	 * Responder: since when an unreliable message stalls for a receive, NIC clock, ns; 0: no.
 	 */
 	u64 stalled;
 	/* Packets that were taken back and must be sent again, bits as in `done`. */
-	u64 again;
-	/* While `una` is this packet, which was refused, the others in `again` are not sent. */
+	u64 resend;
+	/* While `una` is this packet, which was refused, the others in `resend` are not sent. */
 	u32 gate;
 	u32 gated;
 	/*
@@ -280,8 +282,8 @@ struct nic_endpoint {
 	 * Kept in its frame for this use (enum nic_want), until this time at the latest; NIC clock,
 	 * ns.
 	 */
-	u32 kept_for;
-	u64 kept_until;
+	u32 pinned_for;
+	u64 pinned_until;
 	/* End of its turn in the frame, NIC clock, ns. */
 	u64 turn_until;
 	u32 index[NIC_WINDOW];
@@ -308,15 +310,15 @@ struct nic_endpoint {
 	u32 got_next;
 	u32 got_at;
 	/* Requester, unreliable connection: packets given up since the peer last answered. */
-	u32 lonely;
+	u32 giveups;
 	/*
 	 * Reliable connection: packets accepted since data was last sent back, whose
 	 * acknowledgements the peer may not have (bit psn % NIC_WINDOW); their channels; and the
 	 * first packet for which the peer has no acknowledgement, as it last reported.
 	 */
-	u64 taken;
-	u8 taken_by[NIC_WINDOW];
-	u32 taken_floor;
+	u64 accepted;
+	u8 accepted_on[NIC_WINDOW];
+	u32 accepted_floor;
 	u32 rsvd;
 	/* Results of the last atomic operations, for repeated packets. */
 	u32 atomic_psn[NIC_RESULTS];
@@ -359,7 +361,7 @@ struct nic_settings {
 	 * are sent while they arrive.
 	 */
 	u32 fit;
-	/* Tagged messages without a matching tag take no receive: see nic_is_dropped(). */
+	/* Tagged messages without a matching tag take no receive: see nic_drops_unexpected(). */
 	u32 drop_unexpected;
 	/*
 	 * Requests that one QP executes in a turn of the NIC processor; 0 or out of range: default.

@@ -91,7 +91,7 @@ enum nic_result nic_mcast_detach(struct nic *nic, u32 qpn, const u8 *gid)
 	return NIC_OK;
 }
 
-void nic_members_leave(struct nic *nic, u32 qpn)
+void nic_members_remove(struct nic *nic, u32 qpn)
 {
 	u32 i;
 

@@ -59,6 +59,6 @@ struct nic_qp *nic_member_find(struct nic *nic, u32 i, const u8 *gid);
 /* Is a QP of this NIC attached to the group? */
 bool nic_group_is_joined(struct nic *nic, const u8 *gid);
 /* Remove a destroyed QP from all groups. */
-void nic_members_leave(struct nic *nic, u32 qpn);
+void nic_members_remove(struct nic *nic, u32 qpn);
 
 #endif /* NIC_OBJECTS_H */

@@ -70,7 +70,7 @@ bool nic_qp_seal(struct nic *nic, struct nic_qp *qp)
 	return false;
 }
 
-u32 nic_qp_holder(struct nic *nic, u32 qpn)
+u32 nic_qp_lock_owner(struct nic *nic, u32 qpn)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 	struct nic_qp *peer;
@@ -122,7 +122,7 @@ static bool nic_qp_rq_ok(struct nic *nic, const struct nic_qp_params *p)
 	       nic_ring_check(nic, p->rq_ring, p->rq_entries, p->rq_stride_shift);
 }
 
-static bool nic_is_frames(u8 type)
+static bool nic_type_is_ether(u8 type)
 {
 	return type == NIC_QPT_RAW_PACKET || type == NIC_QPT_WQ;
 }
@@ -132,7 +132,7 @@ static bool nic_qp_params_ok(struct nic *nic, const struct nic_qp_params *p)
 	if (!p->qpn || p->qpn >> NIC_QPN_BITS)
 		return false;
 	if (p->type != NIC_QPT_RC && p->type != NIC_QPT_UC && p->type != NIC_QPT_UD &&
-	    !nic_is_frames(p->type) && !nic_is_extended(p->type))
+	    !nic_type_is_ether(p->type) && !nic_is_extended(p->type))
 		return false;
 	if (p->type == NIC_QPT_WQ && p->srqn)
 		return false;
@@ -161,14 +161,14 @@ static u8 nic_transport_of(u8 type)
 {
 	if (nic_is_extended(type))
 		return NIC_QPT_RC;
-	return nic_is_frames(type) ? NIC_QPT_RAW_PACKET : type;
+	return nic_type_is_ether(type) ? NIC_QPT_RAW_PACKET : type;
 }
 
 static void nic_qp_fill(struct nic_qp *qp, const struct nic_qp_params *p)
 {
 	qp->type = nic_transport_of(p->type);
 	qp->kind = p->type;
-	qp->mate = nic_is_extended(p->type) ? NIC_NO_MATE : p->type;
+	qp->peer_kind = nic_is_extended(p->type) ? NIC_NO_PEER_KIND : p->type;
 	qp->xrcdn = p->xrcdn;
 	qp->state = NIC_QPS_RESET;
 	qp->sq_sig_all = p->sq_sig_all;
@@ -282,12 +282,12 @@ enum nic_result nic_qp_destroy(struct nic *nic, u32 qpn)
 	 */
 	if (!nic_qp_lock_all(nic, qp))
 		return NIC_BUSY;
-	if (!nic_vn_leave(nic, qp) || !nic_qp_seal(nic, qp)) {
+	if (!nic_vn_teardown(nic, qp) || !nic_qp_seal(nic, qp)) {
 		nic_qp_unlock_all(nic, qp);
 		return NIC_BUSY;
 	}
-	nic_members_leave(nic, qpn);
-	nic_flows_leave(nic, qpn);
+	nic_members_remove(nic, qpn);
+	nic_flows_remove(nic, qpn);
 	nic_store(&qp->qpn, 0);
 	nic_store(&qp->rq.num, 0);
 	nic_store(&qp->flush_rq, 0);

@@ -377,7 +377,7 @@ static enum nic_result nic_enter(struct nic *nic, struct nic_qp *qp, u8 to,
 		return NIC_OK;
 	}
 	if (to == NIC_QPS_RESET) {
-		if (!nic_vn_leave(nic, qp) || !nic_qp_seal(nic, qp))
+		if (!nic_vn_teardown(nic, qp) || !nic_qp_seal(nic, qp))
 			return NIC_BUSY;
 		nic_to_reset(nic, qp);
 		return NIC_OK;

@@ -12,7 +12,7 @@
  */
 #define NIC_LOOK_NS 3000ull
 
-static void nic_mark(struct nic *nic, const struct nic_qp *qp)
+static void nic_set_pending(struct nic *nic, const struct nic_qp *qp)
 {
 	struct nic_header *hdr = nic->hdr;
 	u32 i = nic_qp_index(nic, qp);
@@ -33,7 +33,7 @@ void nic_pend(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_header *hdr = nic->hdr;
 
-	nic_mark(nic, qp);
+	nic_set_pending(nic, qp);
 	/* A dozing processor finds the bit at its next tick. */
 	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
 	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
@@ -46,18 +46,18 @@ void nic_pend_now(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_header *hdr = nic->hdr;
 
-	nic_mark(nic, qp);
+	nic_set_pending(nic, qp);
 	if (nic_load(&hdr->processor_sleeps) && nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
 		nic_fetch_add(&hdr->counters.kicks, 1);
 		plat_kick(nic);
 	}
 }
 
-void nic_follow(struct nic *nic, struct nic_qp *qp)
+void nic_pend_next(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_qp *other = nic_find_qp(nic, nic_xchg(&nic->follow, qp->qpn));
 
-	nic_mark(nic, qp);
+	nic_set_pending(nic, qp);
 	/* The QP was named by another thread, which may not look at nic->follow again. */
 	if (unlikely(other && other != qp))
 		nic_pend(nic, other);
@@ -70,9 +70,9 @@ void nic_unpend(struct nic *nic, struct nic_qp *qp)
 	nic_fetch_and(&nic->pending[i / 64], ~(1ull << (i % 64)));
 }
 
-/* ---------------------------------------------------------------- patience */
+/* ---------------------------------------------------------------- timeouts */
 
-u64 nic_peer_patience(const struct nic_qp *qp)
+u64 nic_transport_timeout(const struct nic_qp *qp)
 {
 	u8 timeout = qp->attr.timeout & 31;
 
@@ -80,7 +80,7 @@ u64 nic_peer_patience(const struct nic_qp *qp)
 	return timeout ? 4096ull << timeout : 0;
 }
 
-u64 nic_rnr_patience(const struct nic_qp *responder)
+u64 nic_rnr_timeout(const struct nic_qp *responder)
 {
 	/* RNR NAK timer field, in 10 us (IB vol 1, table 45); 0 is the longest. */
 	static const u32 timer[32] = {
@@ -93,7 +93,7 @@ u64 nic_rnr_patience(const struct nic_qp *responder)
 }
 
 /* A period of waiting is over. Returns VNET_WC_SUCCESS for another one, or the error. */
-static enum vnet_wc_status nic_wait_over(struct nic_qp *qp, enum nic_wait reason)
+static enum vnet_wc_status nic_wait_expired(struct nic_qp *qp, enum nic_wait reason)
 {
 	if (reason == NIC_WAIT_RNR) {
 		qp->counters.rnr_waits++;
@@ -126,7 +126,7 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 		nic_store(&qp->wait, reason);
 		qp->deadline = patience ? now + patience : 0;
 	} else if (qp->deadline && now >= qp->deadline) {
-		status = nic_wait_over(qp, reason);
+		status = nic_wait_expired(qp, reason);
 		qp->deadline = now + patience;
 	}
 	nic_store(&qp->look_at, reason == NIC_WAIT_LOCK ? now : now + NIC_LOOK_NS);

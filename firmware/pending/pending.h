@@ -26,7 +26,7 @@ static inline u32 nic_pending_words(const struct nic *nic)
 /* Mark the QP as pending, and wake the NIC processor if it sleeps without a tick. */
 void nic_pend(struct nic *nic, struct nic_qp *qp);
 /* Mark the QP as pending, and run it after the caller's current queue is unlocked. */
-void nic_follow(struct nic *nic, struct nic_qp *qp);
+void nic_pend_next(struct nic *nic, struct nic_qp *qp);
 /* As nic_pend(), for work that can be done at once: also wakes a processor that dozes. */
 void nic_pend_now(struct nic *nic, struct nic_qp *qp);
 /* The QP is destroyed. */
@@ -39,8 +39,8 @@ void nic_unpend(struct nic *nic, struct nic_qp *qp);
 enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
 				u64 patience);
 /* Transport timeout of a request, ns; 0: infinite. */
-u64 nic_peer_patience(const struct nic_qp *qp);
+u64 nic_transport_timeout(const struct nic_qp *qp);
 /* RNR timer of the responder, ns. */
-u64 nic_rnr_patience(const struct nic_qp *responder);
+u64 nic_rnr_timeout(const struct nic_qp *responder);
 
 #endif /* NIC_PENDING_H */

@@ -34,7 +34,7 @@ static bool nic_is_due(const struct nic_qp *qp, u32 space, u64 *now)
 }
 
 /* The QP's part of `budget`, by the weight of its service level. */
-static u32 nic_share(const struct nic *nic, const struct nic_qp *qp, u32 budget)
+static u32 nic_weighted_budget(const struct nic *nic, const struct nic_qp *qp, u32 budget)
 {
 	u8 weight = nic->hdr->settings.weight[qp->attr.sl & 15];
 
@@ -73,12 +73,12 @@ static bool nic_serve(struct nic_round *round, struct nic_qp *qp)
 	/* NIC memory may be corrupted: do not starve the other QPs. */
 	if (linger > NIC_MOST_LINGER)
 		linger = NIC_MOST_LINGER;
-	round->stretch.budget = nic_share(nic, qp, round->budget);
+	round->stretch.budget = nic_weighted_budget(nic, qp, round->budget);
 	if (!nic_qp_run_stretch(nic, qp, &round->stretch))
 		return false;
 	for (; unlikely(linger); linger--) {
 		plat_relax();
-		round->stretch.budget = nic_share(nic, qp, round->budget);
+		round->stretch.budget = nic_weighted_budget(nic, qp, round->budget);
 		if (nic_qp_has_work(nic, qp) && !nic_qp_run_stretch(nic, qp, &round->stretch))
 			return false;
 	}
@@ -105,7 +105,7 @@ static void nic_round_visit(struct nic_round *round, struct nic_qp *qp)
 }
 
 /* Should the QP have its turn in this round? */
-static bool nic_round_wants(struct nic_round *round, const struct nic_qp *qp)
+static bool nic_round_selects(struct nic_round *round, const struct nic_qp *qp)
 {
 	u8 wait;
 
@@ -126,7 +126,7 @@ static bool nic_round_word(struct nic_round *round, u32 word, u64 mask)
 		struct nic_qp *qp = &nic->qp[i];
 
 		bits &= bits - 1;
-		if (!nic_round_wants(round, qp))
+		if (!nic_round_selects(round, qp))
 			continue;
 		if (unlikely(nic_stretch_is_over(&round->stretch))) {
 			nic_store(&nic->hand, i);

@@ -16,7 +16,7 @@
 #include "protection/protection.h"
 
 /* Time since which this operation waits for pages; 0: it does not. */
-static u64 nic_asked_since(const struct nic_asker *by)
+static u64 nic_page_wait_since(const struct nic_page_waiter *by)
 {
 	const struct nic_qp_counters *c = &by->qp->counters;
 
@@ -26,7 +26,7 @@ static u64 nic_asked_since(const struct nic_asker *by)
 }
 
 /* Does an older request of the send queue, which has not ended, wait for pages? */
-static bool nic_older_request_waits(const struct nic_asker *by)
+static bool nic_older_request_waits(const struct nic_page_waiter *by)
 {
 	const struct nic_qp_counters *c = &by->qp->counters;
 	u32 other = c->fetch_for[NIC_REQUESTS];
@@ -35,7 +35,7 @@ static bool nic_older_request_waits(const struct nic_asker *by)
 	       (s32)(by->what - other) > 0 && (s32)(other - by->qp->sq_cons) >= 0;
 }
 
-static void nic_asks(const struct nic_asker *by, u64 since)
+static void nic_page_wait_begin(const struct nic_page_waiter *by, u64 since)
 {
 	struct nic_qp_counters *c = &by->qp->counters;
 
@@ -45,18 +45,18 @@ static void nic_asks(const struct nic_asker *by, u64 since)
 	nic_store(&c->fetch_since[by->role], since);
 }
 
-enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_asker by,
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_page_waiter by,
 				     const struct nic_piece *dst, u32 ndst,
 				     const struct nic_piece *src, u32 nsrc, u64 length)
 {
-	u64 since = nic_asked_since(&by);
+	u64 since = nic_page_wait_since(&by);
 	enum nic_copy_result result;
 
 	if (!since)
 		since = plat_clock();
 	result = plat_fetch(nic, dst, ndst, src, nsrc, length, since);
 	if (nic_is_later(result))
-		nic_asks(&by, since);
+		nic_page_wait_begin(&by, since);
 	return result;
 }
 
@@ -66,7 +66,7 @@ void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 	(void)plat_fetch(nic, dst, ndst, src, nsrc, length, plat_clock());
 }
 
-enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
+enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_page_waiter by,
 				    const struct nic_piece *dst, u32 ndst,
 				    const struct nic_piece *src, u32 nsrc, u64 length)
 {
@@ -76,8 +76,8 @@ enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
 		return result;
 	/* The pages have arrived meanwhile, and may have been evicted again. */
 	result = plat_copy(nic, dst, ndst, src, nsrc, length);
-	if (nic_is_later(result) && !nic_asked_since(&by))
-		nic_asks(&by, plat_clock());
+	if (nic_is_later(result) && !nic_page_wait_since(&by))
+		nic_page_wait_begin(&by, plat_clock());
 	return result;
 }
 
@@ -113,7 +113,7 @@ static u64 nic_moved(const struct nic_qp_counters *c, u32 of, u64 to, u64 length
  * Moves one piece of a long request. Its other pages need not be present at the same time, as
  * memory may be smaller than the request.
  */
-enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to,
+enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_page_waiter by, u64 to,
 				    const struct nic_piece *dst, u32 ndst,
 				    const struct nic_piece *src, u32 nsrc, u64 length)
 {

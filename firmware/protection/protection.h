@@ -23,19 +23,20 @@ static inline bool nic_fetches(const struct nic *nic)
  * The operation that copies, and may wait for pages. what: index of a request in the send queue;
  * packet number of an arrival; or index of a receive, which other operations may wait for, too.
  */
-struct nic_asker {
+struct nic_page_waiter {
 	struct nic_qp *qp;
 	u32 role;
 	u32 what;
 };
 
-static inline struct nic_asker nic_asker(struct nic_qp *qp, enum nic_role role, u32 what)
+static inline struct nic_page_waiter nic_page_waiter(struct nic_qp *qp, enum nic_role role,
+						     u32 what)
 {
-	return (struct nic_asker){ .qp = qp, .role = role, .what = what };
+	return (struct nic_page_waiter){ .qp = qp, .role = role, .what = what };
 }
 
 /* plat_fetch(), recorded for this operation. */
-enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_asker by,
+enum nic_copy_result nic_fetch_pages(struct nic *nic, struct nic_page_waiter by,
 				     const struct nic_piece *dst, u32 ndst,
 				     const struct nic_piece *src, u32 nsrc, u64 length);
 /*
@@ -48,12 +49,12 @@ NIC_COLD void nic_fetch_ahead(struct nic *nic, const struct nic_piece *dst, u32 
 /*
  * Request the missing pages of a failed copy. Returns NIC_COPY_*_LATER, or the result of the copy.
  */
-NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_asker by,
+NIC_COLD enum nic_copy_result nic_copy_again(struct nic *nic, struct nic_page_waiter by,
 					     const struct nic_piece *dst, u32 ndst,
 					     const struct nic_piece *src, u32 nsrc, u64 length);
 
 /* plat_copy(); requests the pages if it returns NIC_COPY_*_LATER. */
-static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_asker by,
+static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_page_waiter by,
 					    const struct nic_piece *dst, u32 ndst,
 					    const struct nic_piece *src, u32 nsrc, u64 length)
 {
@@ -70,11 +71,11 @@ static inline enum nic_copy_result nic_copy(struct nic *nic, struct nic_asker by
  * receive, so that progress to another receive does not count; 0: the request names its
  * destination.
  */
-NIC_COLD enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_asker by, u64 to,
+NIC_COLD enum nic_copy_result nic_copy_piece(struct nic *nic, struct nic_page_waiter by, u64 to,
 					     const struct nic_piece *dst, u32 ndst,
 					     const struct nic_piece *src, u32 nsrc, u64 length);
 
-static inline enum nic_copy_result nic_copy_long(struct nic *nic, struct nic_asker by, u64 to,
+static inline enum nic_copy_result nic_copy_long(struct nic *nic, struct nic_page_waiter by, u64 to,
 						 const struct nic_piece *dst, u32 ndst,
 						 const struct nic_piece *src, u32 nsrc, u64 length)
 {

@@ -126,7 +126,7 @@ static void nic_finish_notify(struct nic *nic, struct nic_qp *qp)
 		nic_cq_notify_later(nic, cq);
 }
 
-static void nic_silence(struct nic *nic, struct nic_qp *qp)
+static void nic_stop_qp(struct nic *nic, struct nic_qp *qp)
 {
 	nic_store(&qp->state, NIC_QPS_ERR);
 	nic_store(&qp->flush_rq, 0);
@@ -139,7 +139,7 @@ static void nic_recover_qp(struct nic *nic, struct nic_qp *qp, u32 owner, u32 sp
 
 	nic_release(&qp->rq.lock, owner);
 	if (own)
-		nic_silence(nic, qp);
+		nic_stop_qp(nic, qp);
 	/* The QP may also wait, unlocked, for the channel's lock. */
 	if (own || nic_load(&qp->sq_lock) == owner)
 		nic_finish_notify(nic, qp);

@@ -48,7 +48,7 @@ static enum nic_copy_result nic_atomic_exchange(struct nic *nic, struct nic_qp *
 						const struct vnet_send_wqe *wqe,
 						const struct nic_piece *remote)
 {
-	struct nic_asker by = nic_asker(
+	struct nic_page_waiter by = nic_page_waiter(
 		executor,
 		intent == &executor->intent[NIC_INTENT_PACKET] ? NIC_ARRIVALS : NIC_REQUESTS,
 		(u32)key);

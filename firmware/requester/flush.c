@@ -77,7 +77,7 @@ static bool nic_flush_opened_to(struct nic *nic, struct nic_qp *qp, const struct
 		return false;
 	slot = nic_cq_slot(nic, cq);
 	if (srq)
-		nic_tm_intend_loss(nic, qp, srq, &ep->receive);
+		nic_tm_record_loss(nic, qp, srq, &ep->receive);
 	if (!slot) {
 		ep->receive.open = 0;
 		nic_unlock(&cq->lock);
@@ -122,7 +122,7 @@ static bool nic_flush_opened(struct nic *nic, struct nic_qp *qp)
 	srq = nic_srq_of(nic, qp, ep->receive.srqn);
 	if (srq && !nic_lock(nic, &srq->rq.lock))
 		return false;
-	if (srq && nic_open_is_there(nic, qp, &ep->receive))
+	if (srq && nic_open_srq_exists(nic, qp, &ep->receive))
 		done = nic_flush_opened_to(nic, qp, srq,
 					   nic_rq_is_tm(&srq->rq) ? qp->recv_cqn : srq->cqn);
 	else

@@ -20,8 +20,8 @@ static u32 nic_frame_read_key(struct nic_request *r, struct nic_frame_key *key)
 	u32 length = r->length < NIC_FRAME_HEAD ? (u32)r->length : NIC_FRAME_HEAD;
 	enum nic_copy_result result;
 
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
-			  r->nlocal, length);
+	result = nic_copy(r->nic, nic_page_waiter(r->qp, NIC_REQUESTS, r->index), &here, 1,
+			  r->local, r->nlocal, length);
 	if (unlikely(nic_is_later(result)))
 		return nic_await_pages(r->nic, r->qp, true);
 	if (result != NIC_COPY_OK)

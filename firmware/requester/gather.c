@@ -60,8 +60,8 @@ NIC_COLD u32 nic_gather_word(struct nic_request *r)
 		return status;
 	if (r->length != 8)
 		return VNET_WC_LOC_LEN_ERR;
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), &here, 1, r->local,
-			  r->nlocal, 8);
+	result = nic_copy(r->nic, nic_page_waiter(r->qp, NIC_REQUESTS, r->index), &here, 1,
+			  r->local, r->nlocal, 8);
 	if (unlikely(nic_is_later(result)))
 		return NIC_EXEC_PAGES;
 	return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;

@@ -105,8 +105,8 @@ struct nic_request {
 };
 
 /* What to do with the head request: leave it, execute it, or flush it. */
-enum nic_turn { NIC_TURN_REST, NIC_TURN_EXECUTE, NIC_TURN_FLUSH };
-enum nic_turn nic_turn(const struct nic_qp *qp);
+enum nic_head_action { NIC_HEAD_LEAVE, NIC_HEAD_EXECUTE, NIC_HEAD_FLUSH };
+enum nic_head_action nic_head_action(const struct nic_qp *qp);
 
 /* Operations of a transport, a bit per enum vnet_wr_opcode. */
 u32 nic_opcodes_of(u8 type);

@@ -21,7 +21,7 @@
 #define NIC_BUDGET_SHIFT 20
 /* Limit of rounds in which one call runs a queue that keeps getting new requests. */
 #define NIC_RUN_ROUNDS 64
-/* Limit of QPs named by nic_follow() that one call runs; the NIC processor runs the others. */
+/* Limit of QPs named by nic_pend_next() that one call runs; the NIC processor runs the others. */
 #define NIC_RUN_FOLLOWERS 8u
 
 /* Operations of each transport (IB vol 1, table 37). */
@@ -49,7 +49,7 @@ static struct nic_qp *nic_find_peer(struct nic *nic, const struct nic_qp *qp)
 	struct nic_qp *peer = nic_find_qp(nic, qp->attr.dest_qpn);
 	u8 state;
 
-	if (unlikely(!peer || peer->kind != qp->mate || peer->attr.dest_qpn != qp->qpn))
+	if (unlikely(!peer || peer->kind != qp->peer_kind || peer->attr.dest_qpn != qp->qpn))
 		return NULL;
 	state = nic_load(&peer->state);
 	if (unlikely(state < NIC_QPS_RTR || state == NIC_QPS_ERR))
@@ -77,7 +77,7 @@ static u32 nic_no_answer(struct nic_request *r)
 
 	if (r->qp->type != NIC_QPT_RC)
 		return NIC_EXEC_DROPPED;
-	status = nic_wait_on(r->nic, r->qp, NIC_WAIT_PEER, nic_peer_patience(r->qp));
+	status = nic_wait_on(r->nic, r->qp, NIC_WAIT_PEER, nic_transport_timeout(r->qp));
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
 
@@ -209,8 +209,8 @@ static u32 nic_do_write(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_WRITE, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), 0, &remote, 1,
-			       r->local, r->nlocal, r->length);
+	result = nic_copy_long(r->nic, nic_page_waiter(r->qp, NIC_REQUESTS, r->index), 0, &remote,
+			       1, r->local, r->nlocal, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, true);
 	return VNET_WC_SUCCESS;
@@ -259,7 +259,7 @@ static u32 nic_do_read(struct nic_request *r)
 	status = nic_check_remote(r, NIC_ACCESS_REMOTE_READ, r->length, &remote);
 	if (unlikely(status || !r->length))
 		return status;
-	result = nic_copy_long(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), 0, r->local,
+	result = nic_copy_long(r->nic, nic_page_waiter(r->qp, NIC_REQUESTS, r->index), 0, r->local,
 			       r->nlocal, &remote, 1, r->length);
 	if (unlikely(result != NIC_COPY_OK))
 		return nic_copy_status(r, result, false);
@@ -289,8 +289,8 @@ static u32 nic_do_atomic(struct nic_request *r)
 	if (result != NIC_COPY_OK)
 		return nic_copy_status(r, result, false);
 	here.addr = (u64)(unsigned long)&old;
-	result = nic_copy(r->nic, nic_asker(r->qp, NIC_REQUESTS, r->index), r->local, r->nlocal,
-			  &here, 1, 8);
+	result = nic_copy(r->nic, nic_page_waiter(r->qp, NIC_REQUESTS, r->index), r->local,
+			  r->nlocal, &here, 1, 8);
 	if (unlikely(nic_is_later(result)))
 		return nic_await_pages(r->nic, r->qp, true);
 	r->qp->op_bytes = 8;
@@ -614,19 +614,19 @@ void nic_send_failed(struct nic *nic, struct nic_qp *qp, u32 status)
 		nic_store(&qp->state, NIC_QPS_SQE);
 }
 
-enum nic_turn nic_turn(const struct nic_qp *qp)
+enum nic_head_action nic_head_action(const struct nic_qp *qp)
 {
 	switch (nic_load(&qp->state)) {
 	case NIC_QPS_RTS:
-		return NIC_TURN_EXECUTE;
+		return NIC_HEAD_EXECUTE;
 	case NIC_QPS_SQD:
 		/* The request under way ends; no other begins. */
-		return nic_load(&qp->wait) ? NIC_TURN_EXECUTE : NIC_TURN_REST;
+		return nic_load(&qp->wait) ? NIC_HEAD_EXECUTE : NIC_HEAD_LEAVE;
 	case NIC_QPS_SQE:
 	case NIC_QPS_ERR:
-		return NIC_TURN_FLUSH;
+		return NIC_HEAD_FLUSH;
 	default:
-		return NIC_TURN_REST;
+		return NIC_HEAD_LEAVE;
 	}
 }
 
@@ -649,18 +649,18 @@ enum nic_step {
 };
 
 /* Execute or flush the head request, as far as possible. */
-static enum nic_step nic_step_head(struct nic_request *r, enum nic_turn turn)
+static enum nic_step nic_step_head(struct nic_request *r, enum nic_head_action turn)
 {
 	struct nic_qp *qp = r->qp;
 	u32 status = VNET_WC_WR_FLUSH_ERR;
 
-	if (likely(turn == NIC_TURN_EXECUTE))
+	if (likely(turn == NIC_HEAD_EXECUTE))
 		status = nic_execute(r);
 	if (status == NIC_EXEC_WAIT || unlikely(status == NIC_EXEC_MORE))
 		return NIC_STEP_WAITS;
 	if (unlikely(status == NIC_EXEC_PART))
 		return NIC_STEP_PART;
-	status = nic_fate(qp, status);
+	status = nic_requester_wc_status(qp, status);
 	if (likely(status == VNET_WC_SUCCESS)) {
 		qp->counters.sent_msgs++;
 		qp->counters.sent_bytes += r->length;
@@ -723,7 +723,7 @@ static inline void nic_spend(struct nic_stretch *s, u64 length)
 }
 
 /* May this call execute another request? */
-static inline bool nic_goes_on(struct nic *nic, struct nic_stretch *s)
+static inline bool nic_may_continue(struct nic *nic, struct nic_stretch *s)
 {
 	return (likely(s->budget && !nic_stretch_is_over(s))) || nic_stretch_next(nic, s);
 }
@@ -736,7 +736,7 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
 	struct nic_request r NIC_SCRATCH;
-	enum nic_turn turn;
+	enum nic_head_action turn;
 	enum nic_step step;
 	u32 waiting;
 
@@ -753,25 +753,25 @@ static bool nic_run_queue(struct nic *nic, struct nic_qp *qp, struct nic_stretch
 		nic_grace_point(nic, qp);
 		/* Read once, so that all decisions below see the same requests. */
 		waiting = nic_sq_waiting(qp, ring);
-		if (unlikely(nic_vn_concerns(nic, qp)) && nic_vn_wants(nic, qp, ring, waiting)) {
+		if (unlikely(nic_vn_concerns(nic, qp)) && nic_vn_must_run(nic, qp, ring, waiting)) {
 			if (nic_vn_run(nic, qp, ring, s))
 				return true;
 			waiting = nic_sq_waiting(qp, ring);
-			if (nic_vn_wants(nic, qp, ring, waiting)) {
+			if (nic_vn_must_run(nic, qp, ring, waiting)) {
 				if (nic_stretch_is_over(s) && nic_stretch_next(nic, s))
 					continue;
 				return false;
 			}
 		}
-		turn = nic_turn(qp);
-		if (!waiting || turn == NIC_TURN_REST)
+		turn = nic_head_action(qp);
+		if (!waiting || turn == NIC_HEAD_LEAVE)
 			return true;
 		if (unlikely(waiting > qp->sq_mask + 1)) {
 			/* The producer index is invalid: the process has corrupted the ring. */
 			nic_qp_fail(nic, qp, NIC_EVENT_QP_FATAL);
 			return false;
 		}
-		if (unlikely(!nic_goes_on(nic, s)))
+		if (unlikely(!nic_may_continue(nic, s)))
 			goto later;
 		r.length = 0;
 		nic_fetch(&r, ring, qp->sq_cons);
@@ -804,12 +804,12 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 	struct vnet_ring *ring = plat_queue(nic, qp->sq_ring, VNET_RING_HDR_SIZE);
 	u8 wait;
 
-	if (unlikely(nic_vn_concerns(nic, qp)) && nic_turn(qp) != NIC_TURN_FLUSH &&
+	if (unlikely(nic_vn_concerns(nic, qp)) && nic_head_action(qp) != NIC_HEAD_FLUSH &&
 	    (qp->row != NIC_NONE || nic_vn_is_busy(nic, qp)))
 		return nic_vn_has_work(nic, qp, ring);
 	wait = nic_load(&qp->wait);
 	if (!ring || (wait && wait != NIC_WAIT_TURN) || nic_load(&qp->op_phase) != NIC_OP_IDLE ||
-	    nic_turn(qp) == NIC_TURN_REST)
+	    nic_head_action(qp) == NIC_HEAD_LEAVE)
 		return false;
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
@@ -842,8 +842,9 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretc
 }
 
 /*
- * Run the QPs that messages of this call have given work to (nic_follow()), while their data is in
- * this processor's cache. Other threads may name further QPs meanwhile, so the number is limited.
+ * Run the QPs that messages of this call have given work to (nic_pend_next()), while their data is
+ * in this processor's cache. Other threads may name further QPs meanwhile, so the number is
+ * limited.
  */
 static NIC_COLD void nic_run_followers(struct nic *nic)
 {

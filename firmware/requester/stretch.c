@@ -23,5 +23,5 @@ bool nic_stretch_next(struct nic *nic, struct nic_stretch *s)
 		return false;
 	nic_stretch_note(nic, s);
 	s->work = 0;
-	return plat_turn(nic);
+	return plat_yield(nic);
 }

@@ -13,8 +13,8 @@
 #include "responder/receiving.h"
 
 /* Record the receive at the head. rq: the queue, as it is for ordinary receives. */
-static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *rq,
-			     struct nic_open_receive *open)
+static void nic_open_record(const struct nic_delivery *d, const struct nic_rq *rq,
+			    struct nic_open_receive *open)
 {
 	const u8 *slot = (const u8 *)(d->ring + 1) + ((u64)(rq->cons & rq->mask) << rq->shift);
 
@@ -27,7 +27,7 @@ static void nic_keep_receive(const struct nic_delivery *d, const struct nic_rq *
 }
 
 /* From here on, the receive counts as taken: see nic_vn_recover(). */
-static void nic_keep(const struct nic_delivery *d, struct nic_open_receive *open)
+static void nic_open_commit(const struct nic_delivery *d, struct nic_open_receive *open)
 {
 	open->srqn = d->qp->op_srqn;
 	open->srq_use = d->rq->is_srq ? (u16)((const struct nic_srq *)d->rq)->use : 0;
@@ -50,10 +50,10 @@ static __attribute__((__noinline__)) u32 nic_open_tm(struct nic_delivery *d,
 	status = nic_take_match(d, &tm, &plain, src);
 	if (status == VNET_WC_SUCCESS) {
 		if (tm.match.kind < NIC_TM_EAGER)
-			nic_keep_receive(d, &plain, open);
-		nic_tm_keep(&tm.match, open);
-		nic_keep(d, open);
-		nic_tm_take_kept(&tm.match, open);
+			nic_open_record(d, &plain, open);
+		nic_tm_save(&tm.match, open);
+		nic_open_commit(d, open);
+		nic_tm_take_saved(&tm.match, open);
 		if (d->take)
 			nic_take_receive(d->nic, d->take);
 		nic_srq_taken(d);
@@ -92,8 +92,8 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	d.rq->lossy = 0;
 	status = nic_fetch_receive(&d, msg->length);
 	if (status == VNET_WC_SUCCESS) {
-		nic_keep_receive(&d, d.rq, open);
-		nic_keep(&d, open);
+		nic_open_record(&d, d.rq, open);
+		nic_open_commit(&d, open);
 		d.take = d.rq;
 		nic_take_receive(nic, d.take);
 		if (d.rq->is_srq)
@@ -103,8 +103,8 @@ u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	return status;
 }
 
-bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
-		       const struct nic_open_receive *open)
+bool nic_open_srq_exists(struct nic *nic, const struct nic_qp *qp,
+			 const struct nic_open_receive *open)
 {
 	const struct nic_srq *srq;
 
@@ -162,7 +162,7 @@ u32 nic_fill_open(struct nic *nic, struct nic_qp *qp, const struct nic_open_rece
 	status = nic_open_pieces(nic, qp, open, offset, piece.length, dst, &n);
 	if (status)
 		return status;
-	result = nic_copy(nic, nic_asker(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
+	result = nic_copy(nic, nic_page_waiter(qp, NIC_ARRIVALS, open->index), dst, n, &piece, 1,
 			  piece.length);
 	/* The process is exiting; its memory is not at fault. */
 	if (unlikely(result == NIC_COPY_DST_GONE))

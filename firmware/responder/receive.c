@@ -104,7 +104,7 @@ u32 nic_no_receive(struct nic_delivery *d)
 	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
 	if (qp->type == NIC_QPT_RC) {
-		u64 patience = nic_rnr_patience(d->peer);
+		u64 patience = nic_rnr_timeout(d->peer);
 
 		nic_delivery_unlock(d);
 		status = nic_wait_on(nic, qp, NIC_WAIT_RNR, patience);
@@ -134,10 +134,10 @@ void nic_srq_taken(struct nic_delivery *d)
 	nic_raise_srq(d->nic, nic_find_srq(d->nic, d->rq->num), NIC_EVENT_SRQ_LIMIT_REACHED);
 }
 
-static struct nic_asker nic_delivery_asker(const struct nic_delivery *d)
+static struct nic_page_waiter nic_delivery_waiter(const struct nic_delivery *d)
 {
-	return d->msg->arrival ? nic_asker(d->qp, NIC_ARRIVALS, d->rq->cons) :
-				 nic_asker(d->qp, NIC_REQUESTS, d->qp->sq_cons);
+	return d->msg->arrival ? nic_page_waiter(d->qp, NIC_ARRIVALS, d->rq->cons) :
+				 nic_page_waiter(d->qp, NIC_REQUESTS, d->qp->sq_cons);
 }
 
 /*
@@ -148,13 +148,13 @@ static struct nic_asker nic_delivery_asker(const struct nic_delivery *d)
 static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
 {
 	const struct nic_message *msg = d->msg;
-	struct nic_asker member = nic_asker(d->peer, NIC_ARRIVALS, d->rq->cons);
+	struct nic_page_waiter member = nic_page_waiter(d->peer, NIC_ARRIVALS, d->rq->cons);
 	enum nic_copy_result result =
 		plat_copy(d->nic, d->dst, d->ndst, msg->src, msg->nsrc, msg->length);
 
 	if (!nic_is_later(result))
 		return result;
-	result = nic_fetch_pages(d->nic, nic_delivery_asker(d), NULL, 0, msg->src, msg->nsrc,
+	result = nic_fetch_pages(d->nic, nic_delivery_waiter(d), NULL, 0, msg->src, msg->nsrc,
 				 msg->length);
 	if (result != NIC_COPY_OK)
 		return result;
@@ -162,7 +162,7 @@ static NIC_COLD enum nic_copy_result nic_copy_to_member(struct nic_delivery *d)
 }
 
 /* Identifies the receive, or tagged buffer, that all pieces of a long message go to. */
-static NIC_COLD u64 nic_goal(const struct nic_delivery *d)
+static NIC_COLD u64 nic_receive_id(const struct nic_delivery *d)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.*): nic_deliver_tm() sets it */
 	return nic_rq_is_tm(d->rq) && d->tagged ? d->tagged : 1 + (u64)d->rq->cons;
@@ -179,10 +179,10 @@ static enum vnet_wc_status nic_move(struct nic_delivery *d, enum nic_copy_result
 	if (unlikely(msg->group))
 		*result = nic_copy_to_member(d);
 	else if (unlikely(msg->length > NIC_PIECE_BYTES && !msg->arrival))
-		*result = nic_copy_piece(d->nic, nic_delivery_asker(d), nic_goal(d), d->dst,
+		*result = nic_copy_piece(d->nic, nic_delivery_waiter(d), nic_receive_id(d), d->dst,
 					 d->ndst, msg->src, msg->nsrc, msg->length);
 	else
-		*result = nic_copy(d->nic, nic_delivery_asker(d), d->dst, d->ndst, msg->src,
+		*result = nic_copy(d->nic, nic_delivery_waiter(d), d->dst, d->ndst, msg->src,
 				   msg->nsrc, msg->length);
 	if (likely(*result == NIC_COPY_OK))
 		return VNET_WC_SUCCESS;
@@ -242,7 +242,7 @@ static enum nic_copy_result nic_fill_payload(struct nic_delivery *d, struct vnet
 		memcpy(slot->payload, (const void *)(unsigned long)msg->src[0].addr, msg->length);
 		return NIC_COPY_OK;
 	}
-	return nic_copy(d->nic, nic_delivery_asker(d), &dst, 1, msg->src, msg->nsrc, msg->length);
+	return nic_copy(d->nic, nic_delivery_waiter(d), &dst, 1, msg->src, msg->nsrc, msg->length);
 }
 
 static void nic_completion_of(const struct nic_delivery *d, enum vnet_wc_status status,
@@ -350,7 +350,7 @@ static u32 nic_delivered(struct nic_delivery *d, enum vnet_wc_status at_receiver
 }
 
 /* The responder's CQ overran, so it cannot complete: its QP fails. */
-static u32 nic_no_room(struct nic_delivery *d)
+static u32 nic_cq_overran(struct nic_delivery *d)
 {
 	nic_unlock(&d->cq->lock);
 	nic_qp_fail(d->nic, d->peer, NIC_EVENT_QP_FATAL);
@@ -361,7 +361,7 @@ static u32 nic_no_room(struct nic_delivery *d)
 
 static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
 {
-	u64 patience = qp->type == NIC_QPT_RC ? nic_peer_patience(qp) : nic->stall_ns;
+	u64 patience = qp->type == NIC_QPT_RC ? nic_transport_timeout(qp) : nic->stall_ns;
 	enum nic_wait reason = qp->type == NIC_QPT_RC ? NIC_WAIT_LOCK : NIC_WAIT_STALL;
 	enum vnet_wc_status status = nic_wait_on(nic, qp, reason, patience);
 
@@ -390,7 +390,7 @@ static u32 nic_responder_gone(struct nic_delivery *d)
 		return NIC_EXEC_BUSY;
 	if (qp->type != NIC_QPT_RC)
 		return NIC_EXEC_DROPPED | VNET_WC_RETRY_EXC_ERR;
-	status = nic_wait_on(d->nic, qp, NIC_WAIT_PEER, nic_peer_patience(qp));
+	status = nic_wait_on(d->nic, qp, NIC_WAIT_PEER, nic_transport_timeout(qp));
 	return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 }
 
@@ -450,7 +450,7 @@ u32 nic_place(struct nic_delivery *d, enum vnet_wc_status at_receiver)
 	plat_step(5);
 	slot = nic_cq_slot(nic, d->cq);
 	if (unlikely(!slot))
-		return nic_no_room(d);
+		return nic_cq_overran(d);
 	if (in_cqe)
 		result = nic_fill_payload(d, slot);
 	if (in_cqe && unlikely(result != NIC_COPY_OK)) {
@@ -494,7 +494,7 @@ static bool nic_is_peer(const struct nic_delivery *d)
  * long as all other work of a delivery, so they are fetched together. Read without locks: a wrong
  * guess costs one line.
  */
-static void nic_expect(struct nic *nic, const struct nic_qp *peer)
+static void nic_receive_prefetch(struct nic *nic, const struct nic_qp *peer)
 {
 	const struct nic_rq *rq = &peer->rq;
 	const struct nic_srq *srq = NULL;
@@ -510,8 +510,8 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	ring = (const u8 *)nic_rq_ring(nic, rq);
 	if (unlikely(!ring)) {
 		if (srq && nic_rq_is_tm(rq)) {
-			nic_tm_expect(nic, srq);
-			nic_cq_expect(nic, peer->recv_cqn);
+			nic_tm_prefetch(nic, srq);
+			nic_cq_prefetch(nic, peer->recv_cqn);
 		}
 		return;
 	}
@@ -523,7 +523,7 @@ static void nic_expect(struct nic *nic, const struct nic_qp *peer)
 	if (known > NIC_RECEIVES_AHEAD)
 		cons += NIC_RECEIVES_AHEAD;
 	nic_prefetch(ring + VNET_RING_HDR_SIZE + ((u64)(cons & rq->mask) << rq->shift));
-	nic_cq_expect(nic, peer->recv_cqn);
+	nic_cq_prefetch(nic, peer->recv_cqn);
 }
 
 bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status)
@@ -545,7 +545,7 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	u32 available;
 	bool is_peer;
 
-	nic_expect(nic, peer);
+	nic_receive_prefetch(nic, peer);
 	d.nic = nic;
 	d.qp = qp;
 	d.peer = peer;

@@ -29,7 +29,7 @@ struct nic_delivery {
 	u32 ndst;
 	/* Number of posted receives, this one included. */
 	u32 available;
-	/* Of a queue that matches tags: nic_tm_goal(), or 0 for an ordinary receive. */
+	/* Of a queue that matches tags: nic_tm_buffer_id(), or 0 for an ordinary receive. */
 	u64 tagged;
 };
 

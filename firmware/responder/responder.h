@@ -38,8 +38,8 @@ u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 u32 nic_open(struct nic *nic, struct nic_qp *qp, const struct nic_message *msg,
 	     struct nic_open_receive *open);
 /* false: the receive is of an SRQ that was destroyed, so it needs no completion. */
-bool nic_open_is_there(struct nic *nic, const struct nic_qp *qp,
-		       const struct nic_open_receive *open);
+bool nic_open_srq_exists(struct nic *nic, const struct nic_qp *qp,
+			 const struct nic_open_receive *open);
 /*
  * Write a packet's data at `offset` of the message; left: bytes from there to the message's end.
  * Returns the receiver's status, NIC_EXEC_PAGES, or NIC_EXEC_BUSY if the receiving process is

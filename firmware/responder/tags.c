@@ -56,7 +56,7 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 					   struct nic_piece *src)
 {
 	struct nic_tm_match *match = &tm->match;
-	u64 room = nic_tm_room(&match->buffer);
+	u64 room = nic_tm_buffer_size(&match->buffer);
 
 	d->take = NULL;
 	d->wqe.wr_id = match->buffer.wr_id;
@@ -74,7 +74,7 @@ static enum vnet_wc_status nic_take_tagged(struct nic_delivery *d, struct nic_tm
 	tm->msg.length = 0;
 	if (room < match->length) {
 		match->kind = NIC_TM_INCOMPLETE;
-		tm->msg.length = nic_tm_kept(&match->buffer);
+		tm->msg.length = nic_tm_header_bytes(&match->buffer);
 	}
 	return nic_fetch_tagged(d, &match->buffer, tm->msg.length);
 }
@@ -92,7 +92,7 @@ static bool nic_find_plain(struct nic_delivery *d, struct nic_rq *plain)
  * Setting drop_unexpected: as in EMP, an unexpected message is refused, and sent again. The
  * sender's QP takes it for a missing receive (RNR), so its own retry limits apply.
  */
-static bool nic_is_dropped(const struct nic_delivery *d, const struct nic_tm_match *match)
+static bool nic_drops_unexpected(const struct nic_delivery *d, const struct nic_tm_match *match)
 {
 	return match->kind == NIC_TM_UNEXPECTED && nic_load(&d->nic->hdr->settings.drop_unexpected);
 }
@@ -131,14 +131,15 @@ static enum vnet_wc_status nic_take_opened(struct nic_delivery *d, struct nic_tm
 	if (match->kind == NIC_TM_EAGER)
 		tm->msg.length -= NIC_TMH_SIZE;
 	else
-		tm->msg.length = match->kind == NIC_TM_INCOMPLETE ? nic_tm_kept(&match->buffer) : 0;
+		tm->msg.length =
+			match->kind == NIC_TM_INCOMPLETE ? nic_tm_header_bytes(&match->buffer) : 0;
 	return tm->msg.broken;
 }
 
 u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *plain)
 {
 	u32 status =
-		nic_tm_judge(d->nic, d->qp, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
+		nic_tm_lookup(d->nic, d->qp, (const struct nic_srq *)d->rq, &tm->msg, &tm->match);
 
 	if (unlikely(status == NIC_EXEC_PAGES))
 		return nic_no_pages(d, NIC_COPY_SRC_LATER);
@@ -153,7 +154,7 @@ u32 nic_match(struct nic_delivery *d, struct nic_tm_message *tm, struct nic_rq *
 		return nic_lock_wait(d->nic, d->qp, d->msg);
 	}
 	d->available = nic_rq_available(d->nic, d->rq, d->ring);
-	if (!d->available || nic_is_dropped(d, &tm->match))
+	if (!d->available || nic_drops_unexpected(d, &tm->match))
 		return nic_no_receive(d);
 	return VNET_WC_SUCCESS;
 }
@@ -195,9 +196,10 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 	/* cppcheck-suppress autoVariables */
 	d->msg = &tm.msg;
 	at_receiver = whole->opened ? nic_take_opened(d, &tm) : nic_take_match(d, &tm, &plain, src);
-	d->tagged = tm.match.kind >= NIC_TM_EAGER && !whole->opened ? nic_tm_goal(&tm.match) : 0;
+	d->tagged = tm.match.kind >= NIC_TM_EAGER && !whole->opened ? nic_tm_buffer_id(&tm.match) :
+								      0;
 	/* The peer's send queue is full of rendezvous: treated like a missing receive. */
-	if (!nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match)) {
+	if (!nic_tm_record(d->nic, d->qp, d->peer, srq, &tm.match)) {
 		d->msg = whole;
 		if (nic_find_plain(d, &plain))
 			return nic_no_receive(d);
@@ -214,7 +216,7 @@ u32 nic_deliver_tm(struct nic_delivery *d)
 		}
 		if (at_receiver && tm.match.kind == NIC_TM_RENDEZVOUS) {
 			tm.match.kind = NIC_TM_INCOMPLETE;
-			(void)nic_tm_intend(d->nic, d->qp, d->peer, srq, &tm.match);
+			(void)nic_tm_record(d->nic, d->qp, d->peer, srq, &tm.match);
 		}
 	}
 	status = nic_place(d, at_receiver);

@@ -85,7 +85,7 @@ static void nic_tag_append(const struct nic_tm_list *l, u32 index)
 	else
 		tm->head = index;
 	tm->tail = index;
-	/* nic_tm_expect() reads this, and `taken`, without the lock. */
+	/* nic_tm_prefetch() reads this, and `taken`, without the lock. */
 	nic_store(&tm->used, tm->used + 1);
 }
 
@@ -106,7 +106,7 @@ static void nic_tag_unlink(const struct nic_tm_list *l, struct nic_tag *prev, st
 }
 
 /* Publish to the process how much of the ring and of the list it can use again. */
-static void nic_tm_tell(const struct nic_tm_list *l)
+static void nic_tm_publish(const struct nic_tm_list *l)
 {
 	nic_store_release(&l->ring->ended, l->tm->added - l->tm->used);
 	nic_store_release(&l->ring->cons, (u32)l->tm->taken);
@@ -121,14 +121,14 @@ void nic_tm_take(const struct nic_tm_list *l, u32 index)
 	for (tag = nic_tag_at(l, nic_load(&l->tm->head)); tag; tag = nic_tag_next(l, tag, &n)) {
 		if (tag == taken) {
 			nic_tag_unlink(l, prev, tag);
-			nic_tm_tell(l);
+			nic_tm_publish(l);
 			return;
 		}
 		prev = tag;
 	}
 }
 
-void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added)
+void nic_tm_retake(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added)
 {
 	struct nic_tm_list l;
 	struct nic_tag *tag;
@@ -197,7 +197,7 @@ void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq)
 		tm->added = tm->tag[i].added;
 	}
 	nic_tm_activate(&l);
-	nic_tm_tell(&l);
+	nic_tm_publish(&l);
 }
 
 /* --------------------------------------------------------------- operations */
@@ -303,13 +303,13 @@ static void nic_tm_sync(const struct nic_tm_list *l, const struct vnet_tm_op *op
 /* -------------------------------------------- ... taken by the delivering thread */
 
 /* An operation without a completion, which its process need not execute. */
-static bool nic_tm_is_silent(const struct vnet_tm_op *op)
+static bool nic_tm_is_unsignaled(const struct vnet_tm_op *op)
 {
 	return op->opcode == VNET_TM_OP_ADD && !(op->flags & VNET_TM_OP_SIGNALED);
 }
 
 /* Take operations up to the first that its process must execute; returns whether there were any. */
-static bool nic_tm_draw(const struct nic_tm_list *l)
+static bool nic_tm_take_unsignaled(const struct nic_tm_list *l)
 {
 	u32 n, waiting = nic_tm_waiting(l);
 	struct vnet_tm_op op;
@@ -317,7 +317,7 @@ static bool nic_tm_draw(const struct nic_tm_list *l)
 	if (!waiting)
 		return false;
 	for (n = 0; n < waiting; n++) {
-		if (!nic_tm_fetch(l, &op) || !nic_tm_is_silent(&op))
+		if (!nic_tm_fetch(l, &op) || !nic_tm_is_unsignaled(&op))
 			break;
 		nic_tm_sync(l, &op);
 		if (!nic_tm_add(l, &op))
@@ -325,7 +325,7 @@ static bool nic_tm_draw(const struct nic_tm_list *l)
 	}
 	if (n < waiting && !nic_load(&l->ring->need_doorbell))
 		nic_store(&l->ring->need_doorbell, 1);
-	nic_tm_tell(l);
+	nic_tm_publish(l);
 	plat_step(73);
 	return n;
 }
@@ -364,16 +364,16 @@ bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match)
 		if (nic_tm_search(l, from, match))
 			return true;
 		tail = nic_tag_at(l, nic_load(&l->tm->tail));
-		if (!nic_tm_draw(l))
+		if (!nic_tm_take_unsignaled(l))
 			return false;
 		from = tail ? tail->next : nic_load(&l->tm->head);
-	} else if (nic_tm_draw(l)) {
+	} else if (nic_tm_take_unsignaled(l)) {
 		from = nic_load(&l->tm->head);
 	}
 	return nic_tm_search(l, from, match);
 }
 
-void nic_tm_expect(struct nic *nic, const struct nic_srq *srq)
+void nic_tm_prefetch(struct nic *nic, const struct nic_srq *srq)
 {
 	const struct nic_tm *tm = plat_queue(nic, nic_load(&srq->tm), sizeof(*tm));
 	const u8 *ring, *slots;
@@ -395,7 +395,7 @@ void nic_tm_expect(struct nic *nic, const struct nic_srq *srq)
 /* ------------------------------------------- ... executed by their own process */
 
 /* Execute an operation. false: it failed, and has changed nothing. Otherwise it is taken. */
-static bool nic_tm_do(const struct nic_tm_list *l, const struct vnet_tm_op *op)
+static bool nic_tm_execute(const struct nic_tm_list *l, const struct vnet_tm_op *op)
 {
 	switch (op->opcode) {
 	case VNET_TM_OP_ADD:
@@ -465,13 +465,13 @@ static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic
 		return false;
 	if (sound)
 		nic_tm_sync(l, &op);
-	done = sound && nic_tm_do(l, &op);
+	done = sound && nic_tm_execute(l, &op);
 	/* A failed operation has changed nothing, and can be repeated. */
 	if (!done && !told && !nic_lock(nic, &cq->lock))
 		return false;
 	if (!done)
 		nic_tm_refuse(l->tm, &op);
-	nic_tm_tell(l);
+	nic_tm_publish(l);
 	if (!told && done)
 		return true;
 	nic_tm_complete(nic, l->tm, cq, &op, done);
@@ -483,7 +483,7 @@ static bool nic_tm_step(struct nic *nic, const struct nic_tm_list *l, struct nic
  * Operations are left, because another thread holds a lock or because the caller may not execute
  * more: the NIC processor executes them.
  */
-static NIC_COLD void nic_tm_later(struct nic *nic, const struct nic_srq *srq)
+static NIC_COLD void nic_tm_defer(struct nic *nic, const struct nic_srq *srq)
 {
 	nic_fetch_or(&nic->hdr->tm_due, 1ull << ((u32)(srq - nic->srq) % 64));
 	if (nic_load(&nic->hdr->processor_sleeps) == NIC_SLEEPS)
@@ -509,7 +509,7 @@ static void nic_tm_run(struct nic *nic, const struct nic_srq *srq, struct nic_cq
 	if (nic_load(&l.ring->need_doorbell) != again)
 		nic_store(&l.ring->need_doorbell, again);
 	if (unlikely(again))
-		nic_tm_later(nic, srq);
+		nic_tm_defer(nic, srq);
 }
 
 static void nic_tm_ring(struct nic *nic, u32 srqn, u32 most)
@@ -522,7 +522,7 @@ static void nic_tm_ring(struct nic *nic, u32 srqn, u32 most)
 	    (nic->space != NIC_SPACE_POINTER && srq->rq.space != nic->space))
 		return;
 	if (!nic_lock(nic, &srq->rq.lock)) {
-		nic_tm_later(nic, srq);
+		nic_tm_defer(nic, srq);
 		return;
 	}
 	cq = nic_find_cq(nic, srq->cqn);

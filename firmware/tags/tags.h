@@ -128,7 +128,7 @@ struct nic_tm_message {
 };
 
 /* Identifies the matched buffer while it is in the list: see nic_copy_piece(). */
-static inline u64 nic_tm_goal(const struct nic_tm_match *match)
+static inline u64 nic_tm_buffer_id(const struct nic_tm_match *match)
 {
 	return 1ull << 63 | (u64)match->index << 32 | match->list.tm->tag[match->index].added;
 }
@@ -150,7 +150,7 @@ bool nic_tm_make(struct nic *nic, const struct nic_srq_params *p);
  */
 void nic_tm_run_due(struct nic *nic);
 /* A message for the SRQ will be delivered: prefetch the lines that its process wrote last. */
-void nic_tm_expect(struct nic *nic, const struct nic_srq *srq);
+void nic_tm_prefetch(struct nic *nic, const struct nic_srq *srq);
 /* Find the first tag that matches match->tag, and copy it; with the SRQ's lock. */
 bool nic_tm_find(const struct nic_tm_list *l, struct nic_tm_match *match);
 /* Remove a tag from the list. Idempotent. */
@@ -159,7 +159,7 @@ void nic_tm_take(const struct nic_tm_list *l, u32 index);
  * Recovery: free the tag that a dead owner was taking for a message in pieces; `added` identifies
  * it.
  */
-void nic_tm_take_again(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added);
+void nic_tm_retake(struct nic *nic, const struct nic_srq *srq, u32 index, u32 added);
 /* Activate the parked tags, if the process has seen all unexpected messages. */
 void nic_tm_activate(const struct nic_tm_list *l);
 /* The holder of the SRQ's lock died: rebuild the list from the tags. */
@@ -171,28 +171,28 @@ void nic_tm_rebuild(struct nic *nic, struct nic_srq *srq);
  * Parse the headers of a message, and search for a matching tag; with the SRQ's lock. Returns
  * VNET_WC_SUCCESS, the error if the sender's memory cannot be read, or NIC_EXEC_PAGES.
  */
-u32 nic_tm_judge(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
-		 const struct nic_message *msg, struct nic_tm_match *match);
+u32 nic_tm_lookup(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+		  const struct nic_message *msg, struct nic_tm_match *match);
 /*
  * Record what must happen with the next CQE, so that recovery can finish it: the tag is taken, an
  * unexpected message counted, and the requests of a rendezvous posted to the send queue of `peer`.
  * false: that queue is full.
  */
-bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer,
+bool nic_tm_record(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer,
 		   const struct nic_srq *srq, const struct nic_tm_match *match);
-/* Do what nic_tm_intend() recorded. Idempotent. */
+/* Do what nic_tm_record() recorded. Idempotent. */
 void nic_tm_apply(struct nic *nic, struct nic_qp *executor);
 /* Size of a buffer. */
-u64 nic_tm_room(const struct nic_tm_buffer *buffer);
+u64 nic_tm_buffer_size(const struct nic_tm_buffer *buffer);
 /* Bytes of a rendezvous' headers that a buffer gets that is too small for the data. */
-u64 nic_tm_kept(const struct nic_tm_buffer *buffer);
+u64 nic_tm_header_bytes(const struct nic_tm_buffer *buffer);
 
 /*
- * Messages in pieces. The first packet matches. nic_tm_keep() writes the match to *open; the caller
- * marks it open, and then takes the tag or counts the message by nic_tm_take_kept().
+ * Messages in pieces. The first packet matches. nic_tm_save() writes the match to *open; the caller
+ * marks it open, and then takes the tag or counts the message by nic_tm_take_saved().
  */
-void nic_tm_keep(const struct nic_tm_match *match, struct nic_open_receive *open);
-void nic_tm_take_kept(const struct nic_tm_match *match, const struct nic_open_receive *open);
+void nic_tm_save(const struct nic_tm_match *match, struct nic_open_receive *open);
+void nic_tm_take_saved(const struct nic_tm_match *match, const struct nic_open_receive *open);
 /* Restore the match from *open. */
 void nic_tm_reopen(const struct nic_open_receive *open, struct nic_tm_match *match);
 /*
@@ -204,10 +204,10 @@ void nic_tm_clip(const struct nic_open_receive *open, u64 *offset, struct nic_pi
  * The rest of the message will not arrive: record that its unexpected count is taken back with the
  * next commitment (nic_tm_apply()). With the SRQ's lock.
  */
-void nic_tm_intend_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+void nic_tm_record_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
 			const struct nic_open_receive *open);
 /* The same at once, as the QP is destroyed or reset; the caller holds all its locks. */
-void nic_tm_leave(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open);
+void nic_tm_abandon(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open);
 
 /* Write tag and user data of a match to the CQE, where the provider looks for them. */
 void nic_tm_fill_info(const struct nic_tm_match *match, u32 byte_len, struct vnet_cqe *slot);

@@ -58,7 +58,7 @@ static void nic_tm_parse(struct nic_tm_match *match)
 }
 
 /* Number of bytes of the message in its pieces: of the whole message, or of its first packet. */
-static u64 nic_tm_here(const struct nic_message *msg)
+static u64 nic_tm_local_bytes(const struct nic_message *msg)
 {
 	return msg->arrival && msg->length > msg->src[0].length ? msg->src[0].length : msg->length;
 }
@@ -75,8 +75,9 @@ static u32 nic_tm_read_headers(struct nic *nic, struct nic_qp *executor,
 	bool both = length >= NIC_TM_HEADERS;
 
 	if (unlikely(msg->nsrc != 1 || msg->src[0].space != NIC_SPACE_POINTER)) {
-		result = nic_copy(nic, nic_asker(executor, NIC_REQUESTS, executor->sq_cons), &here,
-				  1, msg->src, msg->nsrc, both ? NIC_TM_HEADERS : NIC_TMH_SIZE);
+		result = nic_copy(nic, nic_page_waiter(executor, NIC_REQUESTS, executor->sq_cons),
+				  &here, 1, msg->src, msg->nsrc,
+				  both ? NIC_TM_HEADERS : NIC_TMH_SIZE);
 		if (unlikely(nic_is_later(result)))
 			return NIC_EXEC_PAGES;
 		return result == NIC_COPY_OK ? VNET_WC_SUCCESS : VNET_WC_LOC_PROT_ERR;
@@ -88,10 +89,10 @@ static u32 nic_tm_read_headers(struct nic *nic, struct nic_qp *executor,
 	return VNET_WC_SUCCESS;
 }
 
-u32 nic_tm_judge(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
-		 const struct nic_message *msg, struct nic_tm_match *match)
+u32 nic_tm_lookup(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+		  const struct nic_message *msg, struct nic_tm_match *match)
 {
-	u64 here = nic_tm_here(msg);
+	u64 here = nic_tm_local_bytes(msg);
 	u32 status;
 	u8 opcode;
 
@@ -207,7 +208,7 @@ static bool nic_tm_post(struct nic *nic, struct nic_qp *executor, struct nic_qp 
 
 /* ------------------------------------------------------------------ intents */
 
-bool nic_tm_intend(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer,
+bool nic_tm_record(struct nic *nic, struct nic_qp *executor, struct nic_qp *peer,
 		   const struct nic_srq *srq, const struct nic_tm_match *match)
 {
 	u32 what = TM_ANY;
@@ -252,7 +253,7 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 	ring = qp ? nic_sq_ring(nic, qp) : NULL;
 	if (ring) {
 		nic_store_release(&ring->prod, executor->op_tm_prod);
-		nic_follow(nic, qp);
+		nic_pend_next(nic, qp);
 	}
 	nic_store_release(&executor->op_tm, 0);
 }
@@ -261,7 +262,7 @@ void nic_tm_apply(struct nic *nic, struct nic_qp *executor)
 
 static_assert(sizeof(((struct nic_open_receive *)0)->tm_headers) == NIC_TM_HEADERS, "headers");
 
-u64 nic_tm_room(const struct nic_tm_buffer *buffer)
+u64 nic_tm_buffer_size(const struct nic_tm_buffer *buffer)
 {
 	u64 room = 0;
 	u32 i;
@@ -271,14 +272,14 @@ u64 nic_tm_room(const struct nic_tm_buffer *buffer)
 	return room;
 }
 
-u64 nic_tm_kept(const struct nic_tm_buffer *buffer)
+u64 nic_tm_header_bytes(const struct nic_tm_buffer *buffer)
 {
-	u64 room = nic_tm_room(buffer);
+	u64 room = nic_tm_buffer_size(buffer);
 
 	return room < NIC_TM_HEADERS ? room : NIC_TM_HEADERS;
 }
 
-void nic_tm_keep(const struct nic_tm_match *match, struct nic_open_receive *open)
+void nic_tm_save(const struct nic_tm_match *match, struct nic_open_receive *open)
 {
 	const struct nic_tm_buffer *buffer = &match->buffer;
 
@@ -295,7 +296,7 @@ void nic_tm_keep(const struct nic_tm_match *match, struct nic_open_receive *open
 	memcpy(open->sge, buffer->sge, sizeof(buffer->sge));
 }
 
-void nic_tm_take_kept(const struct nic_tm_match *match, const struct nic_open_receive *open)
+void nic_tm_take_saved(const struct nic_tm_match *match, const struct nic_open_receive *open)
 {
 	if (match->kind >= NIC_TM_EAGER)
 		nic_tm_take(&match->list, match->index);
@@ -336,14 +337,14 @@ void nic_tm_clip(const struct nic_open_receive *open, u64 *offset, struct nic_pi
 	 */
 	if (open->tm_kind == NIC_TM_INCOMPLETE) {
 		nic_tm_reopen(open, &match);
-		keep = nic_tm_kept(&match.buffer);
+		keep = nic_tm_header_bytes(&match.buffer);
 	}
 	keep = keep > *offset ? keep - *offset : 0;
 	if (piece->length > keep)
 		piece->length = keep;
 }
 
-void nic_tm_intend_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
+void nic_tm_record_loss(struct nic *nic, struct nic_qp *executor, const struct nic_srq *srq,
 			const struct nic_open_receive *open)
 {
 	struct nic_tm_list l;
@@ -355,7 +356,7 @@ void nic_tm_intend_loss(struct nic *nic, struct nic_qp *executor, const struct n
 	nic_store_release(&executor->op_tm, TM_ANY | TM_COUNTS);
 }
 
-void nic_tm_leave(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open)
+void nic_tm_abandon(struct nic *nic, struct nic_qp *qp, struct nic_open_receive *open)
 {
 	const struct nic_srq *srq = nic_srq_of(nic, qp, open->srqn);
 	struct nic_tm_list l;

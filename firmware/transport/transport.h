@@ -32,11 +32,11 @@ static inline bool nic_vn_concerns(const struct nic *nic, const struct nic_qp *q
 /* -- send queues */
 
 /* Must nic_vn_run() run the send queue, which has `waiting` requests? The caller holds sq_lock. */
-bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting);
+bool nic_vn_must_run(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting);
 /*
  * Retire completed requests, and send packets; the caller holds sq_lock. Returns true if all is
- * done for now. false: the QP is pending, or (nic_vn_wants() returns false) the head request is for
- * this NIC.
+ * done for now. false: the QP is pending, or (nic_vn_must_run() returns false) the head request is
+ * for this NIC.
  */
 bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 		struct nic_stretch *stretch);
@@ -62,7 +62,7 @@ enum nic_result nic_vn_configure(struct nic *nic, struct nic_qp *qp, bool path, 
  * End all outstanding packets, and reset the endpoint. The caller holds all locks of the QP. false:
  * a row's lock is not available, call again.
  */
-bool nic_vn_leave(struct nic *nic, struct nic_qp *qp);
+bool nic_vn_teardown(struct nic *nic, struct nic_qp *qp);
 /* Are packets outstanding? */
 bool nic_vn_is_busy(struct nic *nic, struct nic_qp *qp);
 

@@ -6,7 +6,7 @@
 #include "vn/vn.h"
 
 /* With ack_unit 0, a process that may soon send data of its own collects this many. */
-#define NIC_USUAL_UNIT 16
+#define NIC_DEFAULT_ACK_UNIT 16
 
 u32 nic_acks_take(struct nic *nic, struct nic_row *row, struct vnet_frame_ack *acks, u32 most)
 {
@@ -47,15 +47,16 @@ void nic_acks_owe(struct nic_row *row, u32 channel)
 	nic_store(&row->nowed, row->nowed + 1);
 }
 
-void nic_acks_owe_again(struct nic_row *row, const struct nic_endpoint *ep)
+void nic_acks_repeat(struct nic_row *row, const struct nic_endpoint *ep)
 {
-	u64 taken = ep->taken;
+	u64 taken = ep->accepted;
 
 	for (; taken; taken &= taken - 1)
-		nic_acks_owe(row, ep->taken_by[__builtin_ctzll(taken)] % VNET_WIRE_CHANNELS);
+		nic_acks_owe(row, ep->accepted_on[__builtin_ctzll(taken)] % VNET_WIRE_CHANNELS);
 }
 
-void nic_acks_return(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *acks, u32 n)
+void nic_acks_requeue(struct nic *nic, struct nic_row *row, const struct vnet_frame_ack *acks,
+		      u32 n)
 {
 	u32 i;
 
@@ -99,55 +100,55 @@ void nic_acks_send(struct nic *nic, struct nic_row *row)
  * The list belongs to this process, and several of its threads may use it without a lock. The bound
  * keeps indices valid; the NIC processor sends what is lost from the list.
  */
-static u32 nic_touched(const struct nic *nic)
+static u32 nic_ack_rows_count(const struct nic *nic)
 {
-	u32 n = nic_load(&nic->ntouched);
+	u32 n = nic_load(&nic->ack_nrows);
 
-	return n < NIC_TOUCHED ? n : NIC_TOUCHED;
+	return n < NIC_ACK_ROWS ? n : NIC_ACK_ROWS;
 }
 
-void nic_acks_touch(struct nic *nic, u32 row)
+void nic_ack_rows_add(struct nic *nic, u32 row)
 {
-	u32 i, n = nic_touched(nic);
+	u32 i, n = nic_ack_rows_count(nic);
 
 	for (i = 0; i < n; i++) {
-		if (nic_load(&nic->touched[i]) == row)
+		if (nic_load(&nic->ack_rows[i]) == row)
 			return;
 	}
-	if (n == NIC_TOUCHED)
+	if (n == NIC_ACK_ROWS)
 		return;
-	nic_store(&nic->touched[n], row);
-	nic_store(&nic->ntouched, n + 1);
+	nic_store(&nic->ack_rows[n], row);
+	nic_store(&nic->ack_nrows, n + 1);
 }
 
 /*
  * Send to the rows that are owed `least` or more. Returns true if some acknowledgements are
  * delayed.
  */
-static bool nic_touched_send(struct nic *nic, u32 least)
+static bool nic_ack_rows_send(struct nic *nic, u32 least)
 {
-	u32 i, n = nic_touched(nic), kept = 0;
+	u32 i, n = nic_ack_rows_count(nic), kept = 0;
 
 	for (i = 0; i < n; i++) {
-		struct nic_row *row = nic_row_at(nic, nic_load(&nic->touched[i]));
+		struct nic_row *row = nic_row_at(nic, nic_load(&nic->ack_rows[i]));
 		u32 owed = row ? nic_load(&row->nowed) : 0;
 
 		if (owed >= least)
 			nic_acks_send(nic, row);
 		else if (owed)
-			nic_store(&nic->touched[kept++], nic_row_index(nic, row));
+			nic_store(&nic->ack_rows[kept++], nic_row_index(nic, row));
 	}
-	nic_store(&nic->ntouched, kept);
-	nic_store(&nic->touched_since, kept ? plat_clock() : 0);
+	nic_store(&nic->ack_nrows, kept);
+	nic_store(&nic->ack_rows_since, kept ? plat_clock() : 0);
 	return kept != 0;
 }
 
 void nic_acks_flush(struct nic *nic)
 {
-	nic_touched_send(nic, 1);
+	nic_ack_rows_send(nic, 1);
 }
 
-void nic_acks_owed(struct nic *nic, struct nic_row *row)
+void nic_acks_send_unit(struct nic *nic, struct nic_row *row)
 {
 	u32 unit = nic_load(&nic->hdr->settings.ack_unit);
 
@@ -163,9 +164,9 @@ bool nic_receive_end(struct nic *nic)
 
 	/* A process that received a packet will probably answer with data. */
 	if (!unit)
-		unit = nic->space != NIC_SPACE_POINTER && set->piggyback ? NIC_USUAL_UNIT : 1;
-	if (nic_load(&nic->ntouched))
-		kept = nic_touched_send(nic, unit);
+		unit = nic->space != NIC_SPACE_POINTER && set->piggyback ? NIC_DEFAULT_ACK_UNIT : 1;
+	if (nic_load(&nic->ack_nrows))
+		kept = nic_ack_rows_send(nic, unit);
 	plat_flush(nic);
 	return kept;
 }

@@ -20,30 +20,30 @@
 #define NIC_DEVIATION_SHIFT 2
 /*
  * Time by which packets may be reordered, us: the longest of NIC_SLACK_US, a quarter of a round
- * trip, and the observed time (nic_row.slack), which is at most NIC_SLACK_MOST_US. NIC_ASK_US is
- * the minimum delay before a refused packet is sent again.
+ * trip, and the observed time (nic_row.slack), which is at most NIC_SLACK_MOST_US.
+ * NIC_NACK_RETRY_US is the minimum delay before a refused packet is sent again.
  */
 #define NIC_SLACK_US 20u
 #define NIC_SLACK_MOST_US 20000u
-#define NIC_ASK_US 50u
+#define NIC_NACK_RETRY_US 50u
 /* A probe is sent after two round trips and this time, us, without any frame. */
 #define NIC_PROBE_US 100u
 #define NIC_BACKOFF_MAX 8u
-/* Retry interval after VNET_RETURN_NOBODY: twice this, doubling NIC_NOBODY_SHIFT - 1 times. */
-#define NIC_NOBODY_NS 500000ull
-#define NIC_NOBODY_SHIFT 6u
-#define NIC_SOON_NS 1000000ull
+/* Retry interval after VNET_RETURN_NO_QP: twice this, doubling NIC_NO_QP_SHIFT - 1 times. */
+#define NIC_NO_QP_NS 500000ull
+#define NIC_NO_QP_SHIFT 6u
+#define NIC_RECHECK_NS 1000000ull
 /* Retry interval of a packet whose local pages are not present, ns. */
-#define NIC_KEPT_NS 200000ull
+#define NIC_DEFER_NS 200000ull
 /* After the loss of a long frame none are sent for this time, ms, doubling with each loss. */
-#define NIC_SHORT_MS 1000u
-#define NIC_SHORT_MOST_MS 30000u
+#define NIC_LONG_PAUSE_MS 1000u
+#define NIC_LONG_PAUSE_MAX_MS 30000u
 /* That time decays by this fraction with each long frame that arrives. */
-#define NIC_SHORT_DECAY 64u
+#define NIC_LONG_PAUSE_DECAY 64u
 /* Time for which a free channel is reserved for the next QP in the queue. */
 #define NIC_TURN_NS 500000ull
 /* Upper limit of the wait that a responder can ask for: IB's longest RNR timer. */
-#define NIC_LONGEST_HOLD_NS 655360000ull
+#define NIC_MAX_RNR_NS 655360000ull
 
 /* ------------------------------------------------------- taking and freeing */
 
@@ -91,7 +91,7 @@ static void nic_row_enqueue(struct nic_row *row, u32 qpn, u64 now)
 }
 
 /* Can the QP use a channel? Its endpoint must be resident, and its state one that sends. */
-static bool nic_can_come(struct nic *nic, u32 qpn)
+static bool nic_can_transmit(struct nic *nic, u32 qpn)
 {
 	const struct nic_qp *qp = nic_find_qp(nic, qpn);
 	const struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
@@ -105,7 +105,7 @@ static bool nic_row_turn(struct nic *nic, struct nic_row *row, u32 qpn, u64 now)
 {
 	if (likely(!row->queued) || row->queue[0] == qpn)
 		return true;
-	while (row->queued && row->queue[0] != qpn && !nic_can_come(nic, row->queue[0]))
+	while (row->queued && row->queue[0] != qpn && !nic_can_transmit(nic, row->queue[0]))
 		nic_row_dequeue(row, now);
 	/*
 	 * The turn of the first QP is over. This is checked only when another QP asks, so a QP that
@@ -158,7 +158,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
 	if (unlikely(packet->group))
 		tx->flags |= NIC_TX_GROUP;
 	tx->since = now;
-	tx->answered = nic_patience(nic, now);
+	tx->answered = nic_timeout_clock(nic, now);
 	tx->due = now;
 	row->unacked++;
 	row->unacked_bytes += packet->length;
@@ -172,7 +172,7 @@ struct nic_tx *nic_tx_take(struct nic *nic, struct nic_row *row, const struct ni
  * channel stays in use, without a QP, until it is known whether this packet was accepted. false:
  * that is known, and the channel can be freed.
  */
-static bool nic_tx_forsake(struct nic_tx *tx)
+static bool nic_tx_orphan(struct nic_tx *tx)
 {
 	if (tx->flags & NIC_TX_NACKED) {
 		/*
@@ -190,7 +190,7 @@ static bool nic_tx_forsake(struct nic_tx *tx)
 
 void nic_tx_free(struct nic *nic, struct nic_row *row, struct nic_tx *tx)
 {
-	if (unlikely(nic->hdr->settings.sequence_bits == 1) && nic_tx_forsake(tx))
+	if (unlikely(nic->hdr->settings.sequence_bits == 1) && nic_tx_orphan(tx))
 		return;
 	nic_store_release(&row->busy, row->busy & ~(1ull << nic_tx_channel(row, tx)));
 	nic_store(&tx->qpn, 0);
@@ -235,7 +235,7 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 	}
 	tx->timestamp = nic_us(now);
 	tx->flags &= NIC_TX_UNORDERED | NIC_TX_GROUP;
-	tx->nobody = 0;
+	tx->no_qp = 0;
 	tx->due = now + rto;
 	nic_row_due(row, tx->due);
 	if (!tx->retries && !row->probed)
@@ -243,19 +243,19 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 	nic_row_activate(nic, row);
 }
 
-void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct nic_endpoint *ep,
-		 struct nic_tx *tx, u64 now)
+void nic_tx_defer(struct nic *nic, struct nic_row *row, struct nic_qp *qp, struct nic_endpoint *ep,
+		  struct nic_tx *tx, u64 now)
 {
 	if (tx->flags & NIC_TX_UNORDERED) {
-		tx->flags |= NIC_TX_KEPT;
-		tx->due = now + NIC_KEPT_NS;
+		tx->flags |= NIC_TX_DEFERRED;
+		tx->due = now + NIC_DEFER_NS;
 		nic_row_due(row, tx->due);
 		return;
 	}
 	/* Pages may take arbitrarily long: hold neither a channel nor a frame meanwhile. */
-	nic_store(&ep->kept, 1);
-	nic_store(&ep->answered, nic_patience(nic, now));
-	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_store(&ep->deferred, 1);
+	nic_store(&ep->answered, nic_timeout_clock(nic, now));
+	nic_fetch_or(&ep->resend, 1ull << (tx->psn % NIC_WINDOW));
 	nic_tx_free(nic, row, tx);
 	nic_pend(nic, qp);
 }
@@ -305,15 +305,15 @@ bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp 
 {
 	/* A connection counts answers to all its packets, on whatever channel. */
 	u64 answered = nic_is_unordered(qp->type) ? tx->answered : nic_load(&ep->answered);
-	u64 at = nic_patience(nic, now);
+	u64 at = nic_timeout_clock(nic, now);
 	/* `answered` may be in the future (RNR wait), or later than `now`. */
 	u64 silence = at > answered ? at - answered : 0;
-	u64 patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
+	u64 patience = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
 
 	if (qp->type == NIC_QPT_RC)
 		return patience && silence > patience;
-	return silence > nic_lonely_patience(nic, nic_lonely(row, qp, ep)) >>
-	       (tx->flags & NIC_TX_GROUP ? NIC_GROUP_HASTE : 0);
+	return silence > nic_giveup_timeout(nic, nic_giveups(row, qp, ep)) >>
+	       (tx->flags & NIC_TX_GROUP ? NIC_GROUP_TIMEOUT_SHIFT : 0);
 }
 
 void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
@@ -325,7 +325,7 @@ void nic_tx_give_up(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
 	else
 		nic_vn_done(ep, tx->psn, status);
 	if (qp->type != NIC_QPT_RC)
-		nic_grow_lonely(nic_lonely(row, qp, ep));
+		nic_count_giveup(nic_giveups(row, qp, ep));
 	nic_tx_free(nic, row, tx);
 }
 
@@ -342,7 +342,7 @@ static void nic_row_sample(struct nic_row *row, u32 us)
 }
 
 /* Slow start until the first loss: one channel more for each answer; later one per round trip. */
-static void nic_row_grow(struct nic_row *row)
+static void nic_row_grow_credit(struct nic_row *row)
 {
 	u32 credit = row->credit ? row->credit : 1;
 
@@ -353,7 +353,7 @@ static void nic_row_grow(struct nic_row *row)
 }
 
 /* Reduce the number of channels, at most once per round trip. */
-static void nic_row_shrink(struct nic_row *row, u32 now)
+static void nic_row_cut_credit(struct nic_row *row, u32 now)
 {
 	if (row->cut_at && now - row->cut_at < row->rtt)
 		return;
@@ -377,7 +377,7 @@ static u32 nic_row_slack(const struct nic_row *row)
  * Adapt the reordering time: decrease it if a retransmission was needed, increase it if the
  * original packet had arrived.
  */
-static void nic_row_learn(struct nic_row *row, bool needed)
+static void nic_row_adapt_slack(struct nic_row *row, bool needed)
 {
 	if (needed)
 		row->slack -= row->slack / 16;
@@ -389,7 +389,7 @@ u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now)
 {
 	u32 fit = nic->hdr->settings.fit, payload = nic_row_payload(row);
 
-	if (fit < VNET_WIRE_MIN_PAYLOAD || fit >= payload || now >= row->short_until)
+	if (fit < VNET_WIRE_MIN_PAYLOAD || fit >= payload || now >= row->long_pause_end)
 		return payload;
 	return fit;
 }
@@ -399,16 +399,18 @@ u32 nic_row_piece(const struct nic *nic, const struct nic_row *row, u64 now)
  * one of them loses the frame. The receiver's kernel keeps the other fragments for a while (Linux:
  * 30 s), so few long frames may be sent while frames are lost.
  */
-static void nic_row_long(struct nic_row *row, bool lost, u64 now)
+static void nic_row_note_long(struct nic_row *row, bool lost, u64 now)
 {
 	if (!lost) {
-		row->short_for -= (row->short_for + NIC_SHORT_DECAY - 1) / NIC_SHORT_DECAY;
-	} else if (now >= row->short_until) {
-		row->short_for = row->short_for > NIC_SHORT_MOST_MS / 2 ? NIC_SHORT_MOST_MS :
-									  2 * row->short_for;
-		if (row->short_for < NIC_SHORT_MS)
-			row->short_for = NIC_SHORT_MS;
-		row->short_until = now + row->short_for * 1000000ull;
+		row->long_pause_ms -=
+			(row->long_pause_ms + NIC_LONG_PAUSE_DECAY - 1) / NIC_LONG_PAUSE_DECAY;
+	} else if (now >= row->long_pause_end) {
+		row->long_pause_ms = row->long_pause_ms > NIC_LONG_PAUSE_MAX_MS / 2 ?
+					     NIC_LONG_PAUSE_MAX_MS :
+					     2 * row->long_pause_ms;
+		if (row->long_pause_ms < NIC_LONG_PAUSE_MS)
+			row->long_pause_ms = NIC_LONG_PAUSE_MS;
+		row->long_pause_end = now + row->long_pause_ms * 1000000ull;
 	}
 }
 
@@ -425,7 +427,7 @@ static void nic_answered_add(struct nic_answered *out, u32 qpn)
 }
 
 /* Return-to-sender status of a datagram. */
-static u32 nic_ack_fate(const struct vnet_frame_ack *ack)
+static u32 nic_ack_wc_status(const struct vnet_frame_ack *ack)
 {
 	u64 status = nic_le64(ack->result);
 
@@ -449,14 +451,14 @@ static void nic_tx_done(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 
 	/* Ignore a packet that was sent twice and whose request is retired. */
 	if (likely(ep && ep->qpn == tx->qpn && tx->psn - una < nic_load(&ep->next) - una)) {
-		nic_store(&ep->hold_until, 0);
+		nic_store(&ep->rnr_until, 0);
 		if (ep->allowed < NIC_WINDOW)
 			nic_store(&ep->allowed, ep->allowed * 2);
-		nic_store(&ep->answered, nic_patience(nic, row->heard));
-		nic_store(&ep->lonely, 0);
+		nic_store(&ep->answered, nic_timeout_clock(nic, row->heard));
+		nic_store(&ep->giveups, 0);
 		if (ack->code == VNET_ACK_RESULT)
 			ep->result[tx->psn % NIC_WINDOW] = nic_le64(ack->result);
-		nic_vn_done(ep, tx->psn, nic_ack_fate(ack));
+		nic_vn_done(ep, tx->psn, nic_ack_wc_status(ack));
 	}
 	tx->flags = NIC_TX_ANSWERED;
 	nic_tx_free(nic, row, tx);
@@ -482,12 +484,12 @@ static void nic_tx_returned(struct nic *nic, struct nic_row *row, struct nic_tx 
  * Of a QP's refused packets only the oldest keeps its channel, and is sent again. The others free
  * theirs for other QPs, and are sent when the oldest is accepted.
  */
-static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_endpoint *ep,
-			     struct nic_tx *tx, struct nic_answered *out)
+static void nic_tx_yield_channel(struct nic *nic, struct nic_row *row, struct nic_endpoint *ep,
+				 struct nic_tx *tx, struct nic_answered *out)
 {
 	if (tx->psn == nic_load(&ep->una))
 		return;
-	nic_fetch_or(&ep->again, 1ull << (tx->psn % NIC_WINDOW));
+	nic_fetch_or(&ep->resend, 1ull << (tx->psn % NIC_WINDOW));
 	nic_store(&ep->gate, nic_load(&ep->una));
 	nic_store(&ep->gated, 1);
 	nic_tx_free(nic, row, tx);
@@ -496,7 +498,7 @@ static void nic_tx_step_back(struct nic *nic, struct nic_row *row, struct nic_en
 
 /*
  * A NACK. After RNR, the packet, and all others of its QP, are not sent before the time in the NACK
- * is over (hold_until).
+ * is over (rnr_until).
  */
 static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
 			   const struct vnet_frame_ack *ack, u64 now, struct nic_answered *out)
@@ -508,11 +510,11 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	nic_count(nic, nacks_received);
 	if (ack->code != VNET_NACK_RNR)
 		wait = 0;
-	if (wait > NIC_LONGEST_HOLD_NS)
-		wait = NIC_LONGEST_HOLD_NS;
+	if (wait > NIC_MAX_RNR_NS)
+		wait = NIC_MAX_RNR_NS;
 	/* A lock may be held for hours (a stopped process), so BUSY is no sign of life. */
 	if (ack->code != VNET_NACK_BUSY) {
-		tx->answered = nic_patience(nic, now) + wait;
+		tx->answered = nic_timeout_clock(nic, now) + wait;
 		if (ep && ep->qpn == tx->qpn)
 			nic_store(&ep->answered, tx->answered);
 	}
@@ -534,7 +536,7 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 		nic_row_due(row, tx->due);
 	}
 	if (ack->code == VNET_NACK_BUSY)
-		nic_row_shrink(row, nic_us(now));
+		nic_row_cut_credit(row, nic_us(now));
 	if (!ep || ep->qpn != tx->qpn)
 		return;
 	/*
@@ -546,38 +548,38 @@ static void nic_tx_refused(struct nic *nic, struct nic_row *row, struct nic_tx *
 	else if (!ep->allowed)
 		nic_store(&ep->allowed, NIC_WINDOW);
 	if (!(tx->flags & NIC_TX_UNORDERED))
-		nic_tx_step_back(nic, row, ep, tx, out);
+		nic_tx_yield_channel(nic, row, ep, tx, out);
 	if (ack->code != VNET_NACK_RNR)
 		return;
 	if (!tx->qpn) {
-		if (ep->hold_until < now + wait)
-			nic_store(&ep->hold_until, now + wait);
+		if (ep->rnr_until < now + wait)
+			nic_store(&ep->rnr_until, now + wait);
 		return;
 	}
 	tx->due = now + wait;
 	nic_row_due(row, tx->due);
-	if (ep->hold_until < tx->due)
-		nic_store(&ep->hold_until, tx->due);
+	if (ep->rnr_until < tx->due)
+		nic_store(&ep->rnr_until, tx->due);
 	tx->flags |= NIC_TX_RNR;
 }
 
 /*
- * No such QP: treated as if there were no answer, so a connection retries until its patience ends.
- * The patience is also checked here, because the packets of an endpoint that is evicted often are
+ * No such QP: treated as if there were no answer, so a connection retries until its timeout ends.
+ * The timeout is also checked here, because the packets of an endpoint that is evicted often are
  * taken back before their timers expire.
  */
-static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
-			  struct nic_answered *out)
+static void nic_tx_no_qp(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now,
+			 struct nic_answered *out)
 {
 	struct nic_qp *qp = nic_find_qp(nic, tx->qpn);
 	struct nic_endpoint *ep = qp ? nic_endpoint_at(nic, qp) : NULL;
 	u64 wait;
 
 	tx->flags |= NIC_TX_NACKED;
-	tx->nobody = 1;
-	if (tx->backoff < NIC_NOBODY_SHIFT)
+	tx->no_qp = 1;
+	if (tx->backoff < NIC_NO_QP_SHIFT)
 		tx->backoff++;
-	wait = NIC_NOBODY_NS << (tx->backoff < NIC_NOBODY_SHIFT ? tx->backoff : NIC_NOBODY_SHIFT);
+	wait = NIC_NO_QP_NS << (tx->backoff < NIC_NO_QP_SHIFT ? tx->backoff : NIC_NO_QP_SHIFT);
 	if (tx->due > now + wait) {
 		tx->due = now + wait;
 		nic_row_due(row, tx->due);
@@ -590,14 +592,14 @@ static void nic_tx_nobody(struct nic *nic, struct nic_row *row, struct nic_tx *t
 		return;
 	}
 	nic_store(&ep->allowed, 1);
-	nic_tx_step_back(nic, row, ep, tx, out);
+	nic_tx_yield_channel(nic, row, ep, tx, out);
 }
 
-/* The fate of a packet whose QP is gone is known: see nic_tx_forsake(). */
-static void nic_tx_settle(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
-			  const struct vnet_frame_ack *ack, bool latest)
+/* It is known whether the packet of an orphaned channel was accepted: see nic_tx_orphan(). */
+static void nic_tx_orphan_acked(struct nic *nic, struct nic_row *row, struct nic_tx *tx,
+				const struct vnet_frame_ack *ack, bool latest)
 {
-	if (ack->code < VNET_NACK_FIRST || ack->code > VNET_RETURN_NOBODY)
+	if (ack->code < VNET_NACK_FIRST || ack->code > VNET_RETURN_NO_QP)
 		tx->flags = NIC_TX_ANSWERED;
 	else if (latest)
 		tx->flags = NIC_TX_NACKED;
@@ -627,7 +629,7 @@ static bool nic_is_one_sided(u8 opcode)
 }
 
 /* Can the packet get an RNR NACK? Of copies to a group, only Ethernet frames can. */
-static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
+static bool nic_tx_may_rnr(struct nic *nic, const struct nic_tx *tx)
 {
 	const struct nic_qp *qp;
 
@@ -638,11 +640,13 @@ static bool nic_tx_may_stall(struct nic *nic, const struct nic_tx *tx)
 }
 
 /* Can a responder answer such a packet with this code? */
-static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
+static bool nic_tx_code_ok(struct nic *nic, const struct nic_tx *tx, u8 code)
 {
 	const struct nic_qp *qp;
 
-	/* The QP is gone: nic_ask() has sent another packet with this sequence number. */
+	/*
+	 * The QP is gone: nic_tx_orphan_probe() has sent another packet with this sequence number.
+	 */
 	if (unlikely(!tx->qpn))
 		return true;
 	if (likely(code == VNET_ACK_DONE || code == VNET_ACK_RESULT))
@@ -653,7 +657,7 @@ static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 	case VNET_NACK_BUSY:
 		return true;
 	case VNET_NACK_RNR:
-		return nic_tx_may_stall(nic, tx) && !nic_is_one_sided(tx->opcode);
+		return nic_tx_may_rnr(nic, tx) && !nic_is_one_sided(tx->opcode);
 	case VNET_RETURN_DROPPED:
 		qp = tx->flags & NIC_TX_UNORDERED ? NULL : nic_find_qp(nic, tx->qpn);
 		return !qp || qp->type != NIC_QPT_RC;
@@ -662,7 +666,7 @@ static bool nic_tx_fits(struct nic *nic, const struct nic_tx *tx, u8 code)
 	}
 }
 
-void nic_tx_hear(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+void nic_tx_note_alive(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	const struct nic_tx *tx;
 	struct nic_endpoint *ep;
@@ -670,24 +674,24 @@ void nic_tx_hear(struct nic *nic, struct nic_row *row, const struct nic_arrived_
 
 	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
 		return;
-	if (nic_row_is_alive(nic, row, f) && nic_tx_check(nic, row, f)) {
+	if (nic_row_is_alive(nic, row, f) && nic_tx_acks_ok(nic, row, f)) {
 		tx = nic_tx_answered(row, &f->ack[0]);
 		qp = tx ? nic_find_qp(nic, tx->qpn) : NULL;
 		ep = qp ? nic_endpoint_at(nic, qp) : NULL;
 		if (ep && ep->qpn == tx->qpn)
-			nic_store(&ep->answered, nic_patience(nic, plat_clock()));
+			nic_store(&ep->answered, nic_timeout_clock(nic, plat_clock()));
 	}
 	nic_unlock(&row->lock);
 }
 
-bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+bool nic_tx_acks_ok(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	u32 i;
 
 	for (i = 0; i < f->nacks; i++) {
 		const struct nic_tx *tx = nic_tx_answered(row, &f->ack[i]);
 
-		if (unlikely(tx && !nic_tx_fits(nic, tx, f->ack[i].code))) {
+		if (unlikely(tx && !nic_tx_code_ok(nic, tx, f->ack[i].code))) {
 			nic_count(nic, bad_field);
 			return false;
 		}
@@ -712,16 +716,16 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 	if (trip <= nic_us(now) - nic_us(tx->since))
 		nic_row_sample(row, trip);
 	if (unlikely(!tx->qpn)) {
-		nic_tx_settle(nic, row, tx, ack, latest);
+		nic_tx_orphan_acked(nic, row, tx, ack, latest);
 		return;
 	}
 	if (ack->code >= VNET_NACK_FIRST && ack->code < VNET_RETURN_FIRST) {
 		nic_tx_refused(nic, row, tx, ack, now, out);
 		return;
 	}
-	if (ack->code == VNET_RETURN_NOBODY && !(tx->flags & NIC_TX_UNORDERED)) {
+	if (ack->code == VNET_RETURN_NO_QP && !(tx->flags & NIC_TX_UNORDERED)) {
 		if (latest)
-			nic_tx_nobody(nic, row, tx, now, out);
+			nic_tx_no_qp(nic, row, tx, now, out);
 		else
 			nic_count(nic, stale_answers);
 		return;
@@ -732,11 +736,11 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 		return;
 	}
 	nic_answered_add(out, tx->qpn);
-	nic_row_grow(row);
+	nic_row_grow_credit(row);
 	if (tx->retries)
-		nic_row_learn(row, latest);
+		nic_row_adapt_slack(row, latest);
 	if (nic->hdr->settings.fit && tx->length > nic->hdr->settings.fit)
-		nic_row_long(row, tx->retries && latest, now);
+		nic_row_note_long(row, tx->retries && latest, now);
 	if (ack->code == VNET_RETURN_ERROR && !(tx->flags & NIC_TX_UNORDERED))
 		nic_tx_returned(nic, row, tx, ack);
 	else
@@ -744,7 +748,7 @@ static void nic_tx_answer(struct nic *nic, struct nic_row *row, const struct vne
 }
 
 /* Shorten the timers of packets that were sent well before one that has arrived: they are lost. */
-static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
+static void nic_row_detect_loss(struct nic_row *row, u32 newest, u64 now)
 {
 	u32 slack = nic_row_slack(row);
 	u64 busy = row->busy;
@@ -755,9 +759,11 @@ static void nic_row_overtaken(struct nic_row *row, u32 newest, u64 now)
 		u64 due = now;
 
 		busy &= busy - 1;
-		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->nobody || tx->retries > 2)
+		if (left > 0 || (tx->flags & NIC_TX_RNR) || tx->no_qp || tx->retries > 2)
 			continue;
-		left += (s32)(tx->flags & NIC_TX_NACKED && slack < NIC_ASK_US ? NIC_ASK_US : slack);
+		left += (s32)(tx->flags & NIC_TX_NACKED && slack < NIC_NACK_RETRY_US ?
+				      NIC_NACK_RETRY_US :
+				      slack);
 		if (left > 0)
 			due += (u32)left * 1000ull;
 		if (tx->due <= due)
@@ -776,7 +782,7 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 	u32 i, newest;
 
 	nic_store(&row->heard, now);
-	nic_store(&row->lonely, 0);
+	nic_store(&row->giveups, 0);
 	row->probed = 0;
 	nic_store(&row->calls, 0);
 	/*
@@ -792,7 +798,7 @@ void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arriv
 			newest = nic_le32(acks[i].timestamp);
 	}
 	if (row->busy)
-		nic_row_overtaken(row, newest, now);
+		nic_row_detect_loss(row, newest, now);
 }
 
 /* ------------------------------------------------------------------- timers */
@@ -811,7 +817,7 @@ static struct nic_tx *nic_row_probe_tx(struct nic_row *row, u64 now, u64 *next)
 	for (busy = row->busy; busy; busy &= busy - 1) {
 		struct nic_tx *tx = &row->tx[__builtin_ctzll(busy)];
 
-		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_KEPT)) &&
+		if (!tx->retries && !(tx->flags & (NIC_TX_NACKED | NIC_TX_RNR | NIC_TX_DEFERRED)) &&
 		    (!newest || tx->since > newest->since))
 			newest = tx;
 	}
@@ -848,16 +854,17 @@ void nic_row_timers(struct nic *nic, struct nic_row *row, u64 now)
 		if (tx->due <= now) {
 			seq[n] = tx->seq;
 			due |= 1ull << n;
-			lost = lost || !(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT) || tx == probe);
+			lost = lost ||
+			       !(tx->flags & (NIC_TX_NACKED | NIC_TX_DEFERRED) || tx == probe);
 			/* If its QP is in use, it is not sent now: look again soon. */
-			tx->due = now + NIC_SOON_NS;
+			tx->due = now + NIC_RECHECK_NS;
 		}
 		if (!next || tx->due < next)
 			next = tx->due;
 	}
 	nic_store(&row->due, next);
 	if (lost)
-		nic_row_shrink(row, nic_us(now));
+		nic_row_cut_credit(row, nic_us(now));
 	/* No frame for long: call the peer, to find out whether it has the same incarnation. */
 	if (due && row->state == NIC_ROW_UP && now > row->heard + NIC_SILENCE_NS)
 		nic_row_probe(nic, row, now);

@@ -71,7 +71,7 @@ static enum nic_result nic_vn_connect(struct nic *nic, struct nic_qp *qp)
 			nic_store(&qp->row, n);
 		if (result != NIC_OK)
 			return result;
-		/* Pairs with the barrier in nic_row_take(). */
+		/* Pairs with the barrier in nic_row_evict(). */
 		nic_barrier();
 	}
 	nic_store(&qp->row, NIC_NONE);
@@ -135,15 +135,15 @@ bool nic_vn_cancel(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	}
 	nic_store(&ep->una, ep->next);
 	nic_store(&ep->done, 0);
-	ep->again = 0;
+	ep->resend = 0;
 	nic_store(&ep->failed, 0);
-	ep->hold_until = 0;
+	ep->rnr_until = 0;
 	nic_store(&ep->cut, 0);
 	nic_store(&ep->sq_next, qp->sq_cons);
 	return true;
 }
 
-bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
+bool nic_vn_teardown(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 
@@ -160,12 +160,12 @@ bool nic_vn_leave(struct nic *nic, struct nic_qp *qp)
 			nic_unlock(&nic->hdr->frame_lock);
 			return false;
 		}
-		nic_tm_leave(nic, qp, &ep->receive);
+		nic_tm_abandon(nic, qp, &ep->receive);
 		nic_store(&qp->frame, NIC_NONE);
 		memset(ep, 0, sizeof(*ep));
 		nic_unlock(&nic->hdr->frame_lock);
 	} else {
-		nic_tm_leave(nic, qp, &nic_backing_of(nic, qp)->receive);
+		nic_tm_abandon(nic, qp, &nic_backing_of(nic, qp)->receive);
 	}
 	memset(nic_backing_of(nic, qp), 0, sizeof(*ep));
 	qp->row = NIC_NONE;
@@ -235,7 +235,7 @@ static void nic_launch_recover(struct nic *nic, struct nic_qp *qp, struct nic_en
 	/* Bits outside of the windows belong to packets that were counted already. */
 	if (ep->next - ep->una < NIC_WINDOW)
 		nic_fetch_and(&ep->done, nic_window_bits(ep->una, ep->next));
-	nic_fetch_and(&ep->again, nic_window_bits(ep->una, ep->next));
+	nic_fetch_and(&ep->resend, nic_window_bits(ep->una, ep->next));
 	ep->ahead &= ~(1ull << ((ep->expected - 1) % NIC_WINDOW));
 }
 
@@ -249,7 +249,7 @@ static void nic_datagram_recover(struct nic *nic, struct nic_qp *qp, struct nic_
 		if (nic_load(&nic->row[i].lock) == owner)
 			nic_launch_recover(nic, qp, ep, &nic->row[i]);
 	}
-	/* Stale progress of a request that has all its packets: see nic_request_cut(). */
+	/* Stale progress of a request that has all its packets: see nic_request_segmented(). */
 	if (ep->cut && nic_group_at(ep->cut, ep->sq_next) == NIC_NONE)
 		ep->cut = 0;
 }
@@ -261,7 +261,7 @@ static void nic_open_recover_tm(struct nic *nic, struct nic_srq *srq,
 	struct nic_tm_list l;
 
 	if (open->tm_kind >= NIC_TM_EAGER) {
-		nic_tm_take_again(nic, srq, open->index, open->tm_count);
+		nic_tm_retake(nic, srq, open->index, open->tm_count);
 		return;
 	}
 	if (srq->rq.cons != open->index)

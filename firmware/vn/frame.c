@@ -42,14 +42,14 @@ void nic_frame_send(struct nic *nic, const struct nic_address *to, u32 length)
 	plat_send(nic, to, length);
 }
 
-void nic_frame_sum(void *bytes, u32 length)
+void nic_frame_set_crc(void *bytes, u32 length)
 {
 	struct vnet_frame *frame = bytes;
 
 	frame->crc = nic_to_le32(plat_crc32c(0, frame, length));
 }
 
-bool nic_frame_is_whole(void *bytes, u32 length)
+bool nic_frame_crc_ok(void *bytes, u32 length)
 {
 	struct vnet_frame *frame = bytes;
 	__le32 crc;
@@ -92,7 +92,7 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length,
 		nic_count(nic, bad_version);
 		return false;
 	}
-	if (!proof->given && !nic_frame_is_whole(head, length)) {
+	if (!proof->given && !nic_frame_crc_ok(head, length)) {
 		nic_count(nic, bad_crc);
 		return false;
 	}
@@ -103,7 +103,7 @@ static bool nic_head_ok(struct nic *nic, struct vnet_frame *head, u32 length,
 	return true;
 }
 
-/* Is it in enum vnet_ack_code? nic_tx_fits() checks whether the packet can have it. */
+/* Is it in enum vnet_ack_code? nic_tx_code_ok() checks whether the packet can have it. */
 static bool nic_code_ok(u8 code)
 {
 	return code <= VNET_ACK_RESULT || (code >= VNET_NACK_FIRST && code <= VNET_NACK_EARLY) ||

@@ -23,8 +23,8 @@
 
 /* ----------------------------------------------------------------- the sender */
 
-bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
-		      const struct vnet_send_wqe *wqe)
+bool nic_has_remote_copies(const struct nic *nic, const struct nic_qp *qp,
+			   const struct vnet_send_wqe *wqe)
 {
 	return nic_is_wired(nic) &&
 	       (qp->type == NIC_QPT_RAW_PACKET ||
@@ -47,7 +47,7 @@ static bool nic_is_same_nic(const struct nic_row *a, const struct nic_row *b)
 /*
  * Does the row lead to another NIC? On an InfiniBand port, by LID, so that receivers see the LID.
  */
-static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
+static bool nic_row_is_remote(const struct nic *nic, const struct nic_row *row)
 {
 	return nic_load(&row->state) != NIC_ROW_FREE && !nic_is_own_gid(nic, row->gid) &&
 	       (!nic->hdr->lid || nic_gid_lid(row->gid));
@@ -57,31 +57,31 @@ static bool nic_row_leads(const struct nic *nic, const struct nic_row *row)
  * Rank of a row as the way to its NIC: 2: the NIC answers; 1: it is being called; 0: it does not
  * answer.
  */
-static u32 nic_row_worth(const struct nic_row *row)
+static u32 nic_row_rank(const struct nic_row *row)
 {
 	if (nic_load(&row->state) == NIC_ROW_UP)
-		return nic_load(&row->lonely) < NIC_LONELIEST ? 2 : 0;
+		return nic_load(&row->giveups) < NIC_MAX_GIVEUPS ? 2 : 0;
 	return nic_load(&row->calls) <= NIC_GROUP_CALLS;
 }
 
 /* Of the rows of one NIC, copies use the first one with the highest rank. */
-static bool nic_row_is_elected(const struct nic *nic, u32 n)
+static bool nic_row_is_preferred(const struct nic *nic, u32 n)
 {
 	const struct nic_row *row = &nic->row[n];
-	u32 i, worth = nic_row_worth(row), other;
+	u32 i, rank = nic_row_rank(row), other;
 
 	for (i = 0; i < nic_row_high(nic); i++) {
-		other = nic_row_worth(&nic->row[i]);
-		if (i == n || other < worth || (other == worth && i > n))
+		other = nic_row_rank(&nic->row[i]);
+		if (i == n || other < rank || (other == rank && i > n))
 			continue;
-		if (nic_is_same_nic(&nic->row[i], row) && nic_row_leads(nic, &nic->row[i]))
+		if (nic_is_same_nic(&nic->row[i], row) && nic_row_is_remote(nic, &nic->row[i]))
 			return false;
 	}
 	return true;
 }
 
 /* Call a silent NIC. It gets no copies until a frame has arrived from it. */
-static void nic_row_ask(struct nic *nic, struct nic_row *row)
+static void nic_row_probe_silent(struct nic *nic, struct nic_row *row)
 {
 	if (!nic_lock(nic, &row->lock))
 		return;
@@ -95,12 +95,12 @@ u32 nic_group_next(struct nic *nic, u32 row)
 	bool silent;
 
 	for (; row < nic_row_high(nic) && row < NIC_MARK_MOST; row++) {
-		if (!nic_row_leads(nic, &nic->row[row]))
+		if (!nic_row_is_remote(nic, &nic->row[row]))
 			continue;
-		silent = !nic_row_worth(&nic->row[row]);
+		silent = !nic_row_rank(&nic->row[row]);
 		if (silent)
-			nic_row_ask(nic, &nic->row[row]);
-		if (!nic_row_is_elected(nic, row))
+			nic_row_probe_silent(nic, &nic->row[row]);
+		if (!nic_row_is_preferred(nic, row))
 			continue;
 		if (!silent)
 			return row;
@@ -121,13 +121,13 @@ static bool nic_sq_has_copies(struct nic *nic, struct nic_qp *qp, const struct v
 		n = qp->sq_mask + 1;
 	for (; n; i++, n--) {
 		nic_fetch(&r, ring, i);
-		if (nic_copies_leave(nic, qp, &r.wqe))
+		if (nic_has_remote_copies(nic, qp, &r.wqe))
 			return true;
 	}
 	return false;
 }
 
-bool nic_mcast_is_under_way(struct nic *nic, u32 qpn)
+bool nic_mcast_is_pending(struct nic *nic, u32 qpn)
 {
 	struct nic_qp *qp = nic_find_qp(nic, qpn);
 	const struct vnet_ring *ring;
@@ -176,21 +176,21 @@ static struct nic_rq *nic_member_rq(struct nic *nic, struct nic_qp *qp)
 }
 
 /* No receive: wait for one, or lose the packet? */
-static enum nic_member_fate nic_member_is_hungry(struct nic_rq *rq, enum nic_patience patience)
+static enum nic_member_result nic_member_no_receive(struct nic_rq *rq, enum nic_rnr_wait wait)
 {
-	if (patience == NIC_WAITS && !nic_load(&rq->lossy))
-		return NIC_MEMBER_HUNGRY;
-	if (patience != NIC_WAITS_NOT)
+	if (wait == NIC_RNR_WAIT && !nic_load(&rq->lossy))
+		return NIC_MEMBER_RNR;
+	if (wait != NIC_RNR_NO_WAIT)
 		nic_store(&rq->lossy, 1);
 	return NIC_MEMBER_DONE;
 }
 
 /* The caller holds the member's sq_lock; the member is executor and receiver. */
-static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *qp,
-					       const struct nic_message *msg,
-					       enum nic_patience patience)
+static enum nic_member_result nic_member_deliver(struct nic *nic, struct nic_qp *qp,
+						 const struct nic_message *msg,
+						 enum nic_rnr_wait wait)
 {
-	enum nic_member_fate fate = NIC_MEMBER_DONE;
+	enum nic_member_result fate = NIC_MEMBER_DONE;
 	u32 status;
 
 	if (qp->op_phase != NIC_OP_IDLE) {
@@ -206,7 +206,7 @@ static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *q
 	if (status == NIC_EXEC_BUSY)
 		return NIC_MEMBER_BUSY;
 	if (status == NIC_EXEC_NO_RECEIVE)
-		fate = nic_member_is_hungry(nic_member_rq(nic, qp), patience);
+		fate = nic_member_no_receive(nic_member_rq(nic, qp), wait);
 	/* Missing pages of a member are not waited for, either. */
 	if ((status == NIC_EXEC_NO_RECEIVE || status == NIC_EXEC_PAGES) &&
 	    fate == NIC_MEMBER_DONE) {
@@ -216,11 +216,11 @@ static enum nic_member_fate nic_member_deliver(struct nic *nic, struct nic_qp *q
 	return fate;
 }
 
-enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
-				       const struct vnet_frame_op *op, struct nic_message *msg,
-				       enum nic_patience patience)
+enum nic_member_result nic_member_arrive(struct nic *nic, struct nic_qp *qp,
+					 const struct vnet_frame_op *op, struct nic_message *msg,
+					 enum nic_rnr_wait wait)
 {
-	enum nic_member_fate fate = NIC_MEMBER_DONE;
+	enum nic_member_result fate = NIC_MEMBER_DONE;
 
 	if (!nic_member_takes(nic, qp, op))
 		return NIC_MEMBER_DONE;
@@ -229,12 +229,12 @@ enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
 	nic_grace_point(nic, qp);
 	msg->dest = qp->qpn;
 	if (qp->qpn && nic_member_takes(nic, qp, op))
-		fate = nic_member_deliver(nic, qp, msg, patience);
+		fate = nic_member_deliver(nic, qp, msg, wait);
 	nic_qp_unlock(nic, qp);
 	return fate;
 }
 
-u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op)
+u32 nic_member_next(const struct nic_rx *rx, const struct vnet_frame_op *op)
 {
 	return rx->member_seq == nic_le32(op->seq) ? rx->member : 0;
 }
@@ -262,7 +262,7 @@ bool nic_member_wait(struct nic *nic, struct nic_rx *rx, const struct vnet_frame
 bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_frame_op *op,
 		      struct nic_message *msg)
 {
-	u32 i = nic_member_turn(rx, op), members = 0;
+	u32 i = nic_member_next(rx, op), members = 0;
 	struct nic_qp *qp;
 	u8 gid[16];
 
@@ -273,7 +273,7 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
 		if (!qp)
 			continue;
 		members++;
-		if (nic_member_arrive(nic, qp, op, msg, NIC_WAITS_NOT) != NIC_MEMBER_DONE &&
+		if (nic_member_arrive(nic, qp, op, msg, NIC_RNR_NO_WAIT) != NIC_MEMBER_DONE &&
 		    nic_member_wait(nic, rx, op, i))
 			return false;
 	}

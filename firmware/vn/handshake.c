@@ -22,9 +22,9 @@
 /* A cookie is valid in the period in which it was made, and in the next one. */
 #define NIC_COOKIE_NS 8000000000ull
 /* Unanswered calls before another address or incarnation may replace a NIC. */
-#define NIC_DOUBT_CALLS 4u
+#define NIC_CLAIM_CALLS 4u
 /* A doubt starts again if this time has passed since its last call was due to be repeated. */
-#define NIC_DOUBT_REST_NS 1000000000ull
+#define NIC_CLAIM_REST_NS 1000000000ull
 
 /* ------------------------------------------------------------------- secrets */
 
@@ -74,7 +74,8 @@ static bool nic_derive(struct nic *nic, const struct nic_row *row, u32 key, cons
 }
 
 /* Derive the row's secrets from the peer's share in f, if both ends agree to use them. */
-static void nic_row_share(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+static void nic_row_derive_secrets(struct nic *nic, struct nic_row *row,
+				   const struct nic_arrived_frame *f)
 {
 	u8 in[VNET_WIRE_SECRET_SIZE], out[VNET_WIRE_SECRET_SIZE];
 
@@ -114,8 +115,8 @@ static struct vnet_frame_hello *nic_hello_begin(struct nic *nic, struct vnet_fra
 #define NIC_HELLO_LENGTH (u32)(sizeof(struct vnet_frame) + sizeof(struct vnet_frame_hello))
 
 /* Send HELLO or WELCOME to the peer's row of this number. The caller holds the row's lock. */
-static void nic_row_greet(struct nic *nic, struct nic_row *row, u8 kind, __le32 peer_row,
-			  const u8 *nonce)
+static void nic_row_send_hello(struct nic *nic, struct nic_row *row, u8 kind, __le32 peer_row,
+			       const u8 *nonce)
 {
 	struct vnet_frame *frame = nic_frame_begin(nic, row, kind);
 	struct vnet_frame_hello *hello;
@@ -151,11 +152,11 @@ void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now)
 	nic_store(&row->calls, row->calls + 1);
 	nic_store(&row->refused, 0);
 	row->call_at = now + (NIC_CALL_FIRST_NS << shift);
-	nic_row_greet(nic, row, VNET_FRAME_HELLO, nic_to_le32(row->peer_row), row->nonce);
+	nic_row_send_hello(nic, row, VNET_FRAME_HELLO, nic_to_le32(row->peer_row), row->nonce);
 }
 
 /* Answer a caller without a valid cookie with our incarnation and a cookie; keeps no state. */
-static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f)
+static void nic_send_cookie(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct vnet_frame *frame = nic_frame_begin(nic, NULL, VNET_FRAME_WELCOME);
 	struct vnet_frame_hello *hello;
@@ -174,24 +175,24 @@ static void nic_tell_life(struct nic *nic, const struct nic_arrived_frame *f)
 /* --------------------------------------------------------------------- identity */
 
 /* A node that has proven the key of one group cannot speak for a NIC of another group. */
-static bool nic_speaks_for(struct nic *nic, const struct nic_address *from, const u8 *gid)
+static bool nic_may_claim_gid(struct nic *nic, const struct nic_address *from, const u8 *gid)
 {
 	struct nic_address at;
 
 	return plat_same_key_group(nic, from, plat_resolve(nic, gid, &at) ? &at : NULL);
 }
 
-static bool nic_may_be(struct nic *nic, const struct nic_arrived_frame *f)
+static bool nic_hello_gid_ok(struct nic *nic, const struct nic_arrived_frame *f)
 {
-	if (likely(nic_speaks_for(nic, f->from, f->hello->src_gid)))
+	if (likely(nic_may_claim_gid(nic, f->from, f->hello->src_gid)))
 		return true;
 	nic_count(nic, bad_gid);
 	return false;
 }
 
 /* The row's peer is another incarnation, or at another address, from now on. */
-static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation,
-			   const struct nic_address *address)
+static void nic_row_set_identity(struct nic *nic, struct nic_row *row, u64 incarnation,
+				 const struct nic_address *address)
 {
 	if (row->incarnation)
 		nic_row_renew(nic, row);
@@ -203,18 +204,18 @@ static void nic_row_become(struct nic *nic, struct nic_row *row, u64 incarnation
  * A frame claims to be from the row's NIC, but from another address or incarnation. Has no answer
  * come from the known address for the dead-peer time? This function calls that address meanwhile.
  */
-static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
+static bool nic_row_peer_is_dead(struct nic *nic, struct nic_row *row, u64 now)
 {
 	u64 patience = nic->hdr->settings.unreachable * 1000000ull;
 
-	if (!row->doubted_since || now > row->call_at + NIC_DOUBT_REST_NS) {
-		row->doubted_since = now;
+	if (!row->claim_since || now > row->call_at + NIC_CLAIM_REST_NS) {
+		row->claim_since = now;
 		nic_store(&row->calls, 0);
 		row->call_at = 0;
 	}
 	nic_row_activate(nic, row);
 	nic_row_probe(nic, row, now);
-	return now - row->doubted_since > patience && row->calls >= NIC_DOUBT_CALLS;
+	return now - row->claim_since > patience && row->calls >= NIC_CLAIM_CALLS;
 }
 
 /*
@@ -222,7 +223,7 @@ static bool nic_row_is_deserted(struct nic *nic, struct nic_row *row, u64 now)
  * incarnation at the known address is accepted; anything else only if no answer comes from the
  * known address. The caller holds the row's lock.
  */
-static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+static bool nic_row_accepts(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	u64 life = nic_le64(f->head->src_incarnation);
 	bool here = nic_address_equal(&row->address, f->from);
@@ -232,17 +233,17 @@ static bool nic_row_admits(struct nic *nic, struct nic_row *row, const struct ni
 		return false;
 	}
 	if (row->incarnation && !(here && life >= row->incarnation) &&
-	    !nic_row_is_deserted(nic, row, plat_clock())) {
+	    !nic_row_peer_is_dead(nic, row, plat_clock())) {
 		nic_count(nic, bad_claim);
 		return false;
 	}
 	if (life != row->incarnation || !here)
-		nic_row_become(nic, row, life, f->from);
+		nic_row_set_identity(nic, row, life, f->from);
 	return true;
 }
 
 /* A call of a known peer, with nothing changed: no cookie is needed. */
-static bool nic_row_knows(struct nic_row *row, const struct nic_arrived_frame *f)
+static bool nic_row_is_unchanged(struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return row->state == NIC_ROW_UP && row->incarnation == nic_le64(f->head->src_incarnation) &&
 	       row->peer_row == nic_le32(f->head->src_row) &&
@@ -250,7 +251,8 @@ static bool nic_row_knows(struct nic_row *row, const struct nic_arrived_frame *f
 	       nic_address_equal(&row->address, f->from);
 }
 
-static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *f)
+static void nic_row_establish(struct nic *nic, struct nic_row *row,
+			      const struct nic_arrived_frame *f)
 {
 	u32 payload = nic_le32(f->hello->payload);
 	u32 window = nic_le32(f->hello->window);
@@ -264,11 +266,11 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
 	if (row->peer_row != NIC_NONE && row->peer_row != peer_row)
 		nic_row_restart(nic, row);
 	nic_store(&row->peer_row, peer_row);
-	nic_row_share(nic, row, f);
+	nic_row_derive_secrets(nic, row, f);
 	nic_store(&row->calls, 0);
 	nic_store(&row->heard, plat_clock());
-	nic_store(&row->lonely, 0);
-	row->doubted_since = 0;
+	nic_store(&row->giveups, 0);
+	row->claim_since = 0;
 	nic_store(&row->refused, 0);
 	nic_store(&row->state, NIC_ROW_UP);
 }
@@ -277,13 +279,13 @@ static void nic_row_agree(struct nic *nic, struct nic_row *row, const struct nic
  * The call is from another row of the same incarnation. Either the peer's row restarted, or this is
  * an old call of a former row. Restarting the channels for an old call would execute packets twice.
  */
-static bool nic_row_is_other(const struct nic_row *row, const struct nic_arrived_frame *f)
+static bool nic_row_id_differs(const struct nic_row *row, const struct nic_arrived_frame *f)
 {
 	return row->peer_row != NIC_NONE && row->peer_row != nic_le32(f->head->src_row);
 }
 
 /* Call the peer: its answer names its present row. */
-static void nic_row_inquire(struct nic *nic, struct nic_row *row)
+static void nic_row_probe_now(struct nic *nic, struct nic_row *row)
 {
 	nic_row_activate(nic, row);
 	nic_row_probe(nic, row, plat_clock());
@@ -292,19 +294,19 @@ static void nic_row_inquire(struct nic *nic, struct nic_row *row)
 /* ------------------------------------------------------------ arriving frames */
 
 /* Find or create the row of a caller that has a valid cookie. */
-static struct nic_row *nic_row_admit(struct nic *nic, const struct nic_arrived_frame *f)
+static struct nic_row *nic_row_of_caller(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	return nic_row_at(nic, nic_row_make(nic, f->hello->src_gid, f->hello->dst_gid, f->from, 1));
 }
 
-static bool nic_hello_proves(struct nic *nic, const struct nic_arrived_frame *f)
+static bool nic_hello_cookie_ok(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	return nic_le64(f->head->dst_incarnation) == nic_load(&nic->hdr->incarnation) &&
 	       nic_cookie_ok(nic, f);
 }
 
 /* A known peer calls to check that this NIC is still there. true: it was answered. */
-static bool nic_row_again(struct nic *nic, const struct nic_arrived_frame *f)
+static bool nic_row_answer_probe(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
 	bool known;
@@ -315,45 +317,45 @@ static bool nic_row_again(struct nic *nic, const struct nic_arrived_frame *f)
 		return false;
 	known = row->id == nic_le32(f->head->dst_row) &&
 		nic_row_is_between(row, f->hello->src_gid, f->hello->dst_gid) &&
-		nic_row_knows(row, f);
+		nic_row_is_unchanged(row, f);
 	if (known) {
-		nic_row_agree(nic, row, f);
-		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, f->hello->nonce);
+		nic_row_establish(nic, row, f);
+		nic_row_send_hello(nic, row, VNET_FRAME_WELCOME, f->head->src_row, f->hello->nonce);
 	}
 	nic_unlock(&row->lock);
 	return known;
 }
 
-void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *f)
+void nic_handle_hello(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	const struct vnet_frame_hello *hello = f->hello;
 	struct nic_row *row;
 
-	if (!nic_may_be(nic, f))
+	if (!nic_hello_gid_ok(nic, f))
 		return;
 	if (!nic_is_own_gid(nic, hello->dst_gid)) {
 		nic_count(nic, drop_address);
 		return;
 	}
-	if (nic_row_again(nic, f)) {
+	if (nic_row_answer_probe(nic, f)) {
 		plat_flush(nic);
 		return;
 	}
-	if (!nic_hello_proves(nic, f)) {
-		nic_tell_life(nic, f);
+	if (!nic_hello_cookie_ok(nic, f)) {
+		nic_send_cookie(nic, f);
 		return;
 	}
-	row = nic_row_admit(nic, f);
+	row = nic_row_of_caller(nic, f);
 	if (!row || !nic_row_lock(nic, &row->lock, 1))
 		return;
 	/* The row may have been reclaimed before its lock was taken. */
 	if (nic_row_is_between(row, hello->src_gid, hello->dst_gid) &&
-	    nic_row_admits(nic, row, f)) {
-		if (unlikely(nic_row_is_other(row, f)))
-			nic_row_inquire(nic, row);
+	    nic_row_accepts(nic, row, f)) {
+		if (unlikely(nic_row_id_differs(row, f)))
+			nic_row_probe_now(nic, row);
 		else
-			nic_row_agree(nic, row, f);
-		nic_row_greet(nic, row, VNET_FRAME_WELCOME, f->head->src_row, hello->nonce);
+			nic_row_establish(nic, row, f);
+		nic_row_send_hello(nic, row, VNET_FRAME_WELCOME, f->head->src_row, hello->nonce);
 	}
 	nic_unlock(&row->lock);
 	/* Outside of the lock: sending is a system call, in which a process may be stopped. */
@@ -370,26 +372,26 @@ static bool nic_is_answer(const struct nic_row *row, const struct nic_arrived_fr
 }
 
 /* The row's lock is held. */
-static void nic_row_answered(struct nic *nic, struct nic_row *row,
-			     const struct nic_arrived_frame *f)
+static void nic_row_apply_welcome(struct nic *nic, struct nic_row *row,
+				  const struct nic_arrived_frame *f)
 {
 	u64 life = nic_le64(f->head->src_incarnation);
 
 	if (life != row->incarnation)
-		nic_row_become(nic, row, life, f->from);
+		nic_row_set_identity(nic, row, life, f->from);
 	else if (f->head->src_row != nic_to_le32(NIC_NONE)) {
-		nic_row_agree(nic, row, f);
+		nic_row_establish(nic, row, f);
 		return;
 	}
 	/* The peer's incarnation is known now: call again, with its cookie. */
-	row->doubted_since = 0;
+	row->claim_since = 0;
 	memcpy(row->cookie, f->hello->cookie, sizeof(row->cookie));
 	row->call_at = 0;
 	nic_row_probe(nic, row, plat_clock());
 }
 
 /* Find and lock the row that an answer is for; NULL: none, counted. */
-static struct nic_row *nic_row_called(struct nic *nic, const struct nic_arrived_frame *f)
+static struct nic_row *nic_row_of_answer(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row = nic_row_at(nic, nic_row_index_of(nic_le32(f->head->dst_row)));
 
@@ -404,13 +406,13 @@ static struct nic_row *nic_row_called(struct nic *nic, const struct nic_arrived_
 	return nic_row_lock(nic, &row->lock, 1) ? row : NULL;
 }
 
-void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
+void nic_handle_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 {
 	struct nic_row *row;
 
-	if (!nic_may_be(nic, f))
+	if (!nic_hello_gid_ok(nic, f))
 		return;
-	row = nic_row_called(nic, f);
+	row = nic_row_of_answer(nic, f);
 	if (!row)
 		return;
 	if (!nic_is_answer(row, f))
@@ -418,7 +420,7 @@ void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *f)
 	else if (!f->head->src_incarnation)
 		nic_count(nic, bad_incarnation);
 	else
-		nic_row_answered(nic, row, f);
+		nic_row_apply_welcome(nic, row, f);
 	nic_unlock(&row->lock);
 	plat_flush(nic);
 }
@@ -460,9 +462,9 @@ void nic_refuse_caller(struct nic *nic, const struct nic_address *from, const vo
  * A REFUSE frame has no proof; its nonce shows that the sender has received our call. It is ignored
  * if the peer has answered before: another node at its address must have no influence.
  */
-void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
+void nic_handle_refuse(struct nic *nic, const struct nic_arrived_frame *f)
 {
-	struct nic_row *row = nic_row_called(nic, f);
+	struct nic_row *row = nic_row_of_answer(nic, f);
 	bool first;
 
 	if (!row)
@@ -470,7 +472,7 @@ void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *f)
 	first = nic_is_answer(row, f) && row->state == NIC_ROW_CALLING && !row->incarnation;
 	if (first) {
 		/* Tell the user before a request can fail, which may end the program. */
-		plat_refused(nic, row->gid, nic_le32(f->hello->flags));
+		plat_report_refused(nic, row->gid, nic_le32(f->hello->flags));
 		nic_store_release(&row->refused, nic_le32(f->hello->flags));
 		nic_row_activate(nic, row);
 		nic_count(nic, refusals);
@@ -502,7 +504,7 @@ static void nic_row_check(struct nic *nic, struct nic_row *row)
 	if (row->state == NIC_ROW_FREE)
 		goto unlock;
 	memset(row->secret_was, 0, sizeof(row->secret_was));
-	if (!nic_speaks_for(nic, &row->address, row->gid) || !nic_row_has_key(nic, row)) {
+	if (!nic_may_claim_gid(nic, &row->address, row->gid) || !nic_row_has_key(nic, row)) {
 		nic_row_renew(nic, row);
 		nic_store(&row->incarnation, 0);
 		(void)plat_resolve(nic, row->gid, &row->address);

@@ -7,7 +7,7 @@
 
 /* Attempts to reclaim a row; size of a bitmap for the largest table. */
 #define NIC_RECLAIM_TRIES 3u
-#define NIC_TRIED_WORDS (NIC_MAX_ROWS / 64)
+#define NIC_ROW_MAP_WORDS (NIC_MAX_ROWS / 64)
 
 /* Compare GIDs, secrets or cookies in constant time. */
 static inline bool nic_equal16(const u8 *a, const u8 *b)

@@ -28,7 +28,7 @@ static void nic_no_receive_yet(struct nic_arrival_op *a)
 	u64 now = plat_clock();
 
 	if (a->qp->type == NIC_QPT_RC) {
-		nic_answer(a, VNET_NACK_RNR, nic_rnr_patience(a->qp));
+		nic_answer(a, VNET_NACK_RNR, nic_rnr_timeout(a->qp));
 		return;
 	}
 	if (!a->ep->stalled)

@@ -63,7 +63,7 @@ static NIC_COLD u32 nic_sending_fetch_block(struct nic_sending *s, u64 offset)
 	if (length > s->r.length - offset)
 		length = s->r.length - offset;
 	n = nic_slice(s->r.local, s->r.nlocal, offset, length, piece);
-	result = nic_fetch_pages(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), piece,
+	result = nic_fetch_pages(s->nic, nic_page_waiter(s->qp, NIC_REQUESTS, s->r.index), piece,
 				 reads ? n : 0, piece, reads ? 0 : n, length);
 	if (nic_is_later(result))
 		return NIC_EXEC_PAGES;
@@ -161,7 +161,7 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 
 	if (!nic_lock(s->nic, &row->lock))
 		return;
-	nic_acks_return(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
+	nic_acks_requeue(s->nic, row, (const struct vnet_frame_ack *)(frame + 1), frame->nacks);
 	if (!nic_tx_is(row, tx, seq, s->qp->qpn)) {
 		nic_unlock(&row->lock);
 		return;
@@ -170,7 +170,7 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
 		/* A new packet was never transmitted, so it was not accepted. */
 		if (tx->since == now && !tx->retries)
 			tx->flags |= NIC_TX_NACKED;
-		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
+		nic_tx_defer(s->nic, row, s->qp, s->ep, tx, now);
 	} else {
 		nic_tx_fail(s, tx);
 	}
@@ -183,14 +183,14 @@ static NIC_COLD void nic_not_sent(struct nic_sending *s, struct nic_tx *tx, u32 
  */
 static void nic_answers_first(struct nic_sending *s, const struct nic_tx *tx, u32 room, u64 now)
 {
-	if (!s->nic->hdr->settings.piggyback || !s->ep->taken)
+	if (!s->nic->hdr->settings.piggyback || !s->ep->accepted)
 		return;
-	nic_acks_owe_again(s->row, s->ep);
+	nic_acks_repeat(s->row, s->ep);
 	if (s->row->nowed > room)
 		nic_acks_send_locked(s->nic, s->row);
 	/* A retransmission may be overtaken by a new packet, so that must carry them, too. */
 	if (tx->since == now)
-		s->ep->taken = 0;
+		s->ep->accepted = 0;
 }
 
 void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
@@ -206,7 +206,8 @@ void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 	struct vnet_frame_op *op;
 	u32 room, n, seq = tx->seq;
 
-	nic_tx_sent(nic, row, tx, now, s->qp->type == NIC_QPT_RC ? nic_peer_patience(s->qp) : 0);
+	nic_tx_sent(nic, row, tx, now,
+		    s->qp->type == NIC_QPT_RC ? nic_transport_timeout(s->qp) : 0);
 	dst.length = carries ? tx->length : 0;
 	if (unlikely(dst.length > NIC_MAX_PAYLOAD)) {
 		nic_tx_fail(s, tx);
@@ -237,8 +238,8 @@ void nic_transmit(struct nic_sending *s, struct nic_tx *tx, u64 now)
 
 	dst.addr = (u64)(unsigned long)(op + 1);
 	if (dst.length)
-		result = nic_copy(nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), &dst, 1, src, n,
-				  dst.length);
+		result = nic_copy(nic, nic_page_waiter(s->qp, NIC_REQUESTS, s->r.index), &dst, 1,
+				  src, n, dst.length);
 	if (likely(result == NIC_COPY_OK))
 		nic_frame_send(nic, &address, length);
 	else
@@ -265,7 +266,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	tx = s->row->tx[ack->channel];
 	known = s->row->busy & 1ull << ack->channel && tx.seq == nic_le32(ack->seq) &&
 		tx.qpn == s->qp->qpn;
-	fits = nic_tx_check(s->nic, s->row, f);
+	fits = nic_tx_acks_ok(s->nic, s->row, f);
 	nic_unlock(&s->row->lock);
 	if (!fits)
 		return false;
@@ -283,8 +284,8 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 	if (s->r.wqe.opcode == VNET_WR_RDMA_READ && !nic_sending_gather(s) &&
 	    (u64)tx.offset + tx.length <= s->r.length) {
 		n = nic_slice(s->r.local, s->r.nlocal, tx.offset, tx.length, dst);
-		result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), dst, n, &src,
-				  1, tx.length);
+		result = nic_copy(s->nic, nic_page_waiter(s->qp, NIC_REQUESTS, s->r.index), dst, n,
+				  &src, 1, tx.length);
 		if (result == NIC_COPY_OK)
 			return true;
 		later = nic_is_later(result);
@@ -296,7 +297,7 @@ static bool nic_read_place(struct nic_sending *s, const struct nic_arrived_frame
 		kept = &s->row->tx[ack->channel];
 		if (s->row->busy & 1ull << ack->channel && kept->seq == tx.seq &&
 		    kept->qpn == tx.qpn)
-			nic_tx_keep(s->nic, s->row, s->qp, s->ep, kept, plat_clock());
+			nic_tx_defer(s->nic, s->row, s->qp, s->ep, kept, plat_clock());
 		nic_unlock(&s->row->lock);
 		return false;
 	}
@@ -316,7 +317,7 @@ bool nic_vn_read_data(struct nic *nic, struct nic_row *row, const struct nic_arr
 	if (!qp)
 		return false;
 	if (!nic_lock(nic, &qp->sq_lock)) {
-		nic_tx_hear(nic, row, f);
+		nic_tx_note_alive(nic, row, f);
 		return false;
 	}
 	nic_sending_begin(&s, nic, qp, row);

@@ -31,7 +31,7 @@ bool nic_path_is_known(struct nic *nic, const struct nic_qp_attr *attr)
 	nic_path_ends(nic, attr, gid, own);
 	if (plat_resolve(nic, gid, &address))
 		return true;
-	plat_unknown(nic, gid);
+	plat_report_unknown(nic, gid);
 	return false;
 }
 
@@ -52,6 +52,6 @@ u32 nic_datagram_row(struct nic *nic, const struct vnet_wqe_ud *ud)
 		row = nic_row_find(nic, gid, own);
 	}
 	if (unlikely(row == NIC_NONE))
-		plat_unknown(nic, gid);
+		plat_report_unknown(nic, gid);
 	return row;
 }

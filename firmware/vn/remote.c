@@ -48,7 +48,7 @@ static bool nic_arrival_copied(struct nic_arrival_op *a, enum nic_copy_result re
 	if (nic_is_later(result))
 		nic_no_pages_yet(a);
 	else if (result == NIC_COPY_DST_GONE || result == NIC_COPY_SRC_GONE)
-		nic_answer(a, VNET_RETURN_NOBODY, 0);
+		nic_answer(a, VNET_RETURN_NO_QP, 0);
 	else
 		nic_refuse(a, VNET_WC_REM_OP_ERR);
 	return false;
@@ -70,10 +70,10 @@ static NIC_COLD bool nic_arrival_ahead(struct nic_arrival_op *a, u32 access,
 			     nic_le64(a->op->remote_addr), left, piece);
 }
 
-static struct nic_asker nic_arrival_asker(const struct nic_arrival_op *a)
+static struct nic_page_waiter nic_arrival_waiter(const struct nic_arrival_op *a)
 {
-	return nic_asker(a->qp, nic_arrival_asks(a) ? NIC_ARRIVALS : NIC_EARLY,
-			 nic_le32(a->op->psn));
+	return nic_page_waiter(a->qp, nic_arrival_owns_wait(a) ? NIC_ARRIVALS : NIC_EARLY,
+			       nic_le32(a->op->psn));
 }
 
 bool nic_arrive_data(struct nic_arrival_op *a)
@@ -85,7 +85,7 @@ bool nic_arrive_data(struct nic_arrival_op *a)
 		return false;
 	if (!a->data.length)
 		return true;
-	result = nic_copy(a->nic, nic_arrival_asker(a), &remote, 1, &a->data, 1, a->data.length);
+	result = nic_copy(a->nic, nic_arrival_waiter(a), &remote, 1, &a->data, 1, a->data.length);
 	if (unlikely(result == NIC_COPY_DST_LATER) &&
 	    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_WRITE, &remote))
 		nic_fetch_ahead(a->nic, &remote, 1, NULL, 0, remote.length);
@@ -141,7 +141,7 @@ void nic_arrive_read(struct nic_arrival_op *a)
 		}
 		here.addr = (u64)(unsigned long)((struct vnet_frame_ack *)(a->reply + 1) + 1);
 		here.length = length;
-		result = nic_copy(a->nic, nic_arrival_asker(a), &here, 1, &remote, 1, length);
+		result = nic_copy(a->nic, nic_arrival_waiter(a), &here, 1, &remote, 1, length);
 		if (unlikely(result == NIC_COPY_SRC_LATER) &&
 		    nic_arrival_ahead(a, NIC_ACCESS_REMOTE_READ, &remote))
 			nic_fetch_ahead(a->nic, NULL, 0, &remote, 1, remote.length);

@@ -37,7 +37,8 @@ static bool nic_replay_mark(u64 *word, u64 number)
 	return true;
 }
 
-static bool nic_replay_is(const struct nic_replay_sender *sender, const struct nic_proof *proof)
+static bool nic_replay_matches(const struct nic_replay_sender *sender,
+			       const struct nic_proof *proof)
 {
 	/* Acquire: pairs with the release in nic_replay_fill(). */
 	return nic_load_acquire(&sender->used) >= NIC_REPLAY_FIRST &&
@@ -58,7 +59,7 @@ static u32 nic_replay_find(const struct nic_replay *replay, const struct nic_pro
 	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
 		u32 at = (u32)(proof->sender[0] + i) % NIC_REPLAY_SENDERS;
 
-		if (nic_replay_is(&replay->sender[at], proof))
+		if (nic_replay_matches(&replay->sender[at], proof))
 			return at;
 		if (!nic_load(&replay->sender[at].used)) {
 			*unused = at;
@@ -119,7 +120,7 @@ static void nic_replay_count(const struct nic_replay *replay, struct nic_replay_
  * Key whose senders must give up a place: one that is not in use any more (0), else the one with
  * the most places.
  */
-static u32 nic_replay_giver(const struct nic_replay *replay)
+static u32 nic_replay_victim_key(const struct nic_replay *replay)
 {
 	struct nic_replay_shares shares;
 	u32 i, most = 0;
@@ -139,9 +140,9 @@ static u32 nic_replay_giver(const struct nic_replay *replay)
  * peer that invents senders replaces its own ones, once they have as many places as those of other
  * keys.
  */
-static u32 nic_replay_room(const struct nic_replay *replay)
+static u32 nic_replay_victim(const struct nic_replay *replay)
 {
-	u32 giver = nic_replay_giver(replay), i, room = 0;
+	u32 giver = nic_replay_victim_key(replay), i, room = 0;
 	u64 oldest = ~0ull;
 
 	for (i = 0; i < NIC_REPLAY_SENDERS; i++) {
@@ -182,14 +183,14 @@ static u32 nic_replay_add(struct nic *nic, struct nic_replay *replay, const stru
 		return NIC_NONE;
 	at = nic_replay_find(replay, proof, &unused);
 	if (at == NIC_NONE) {
-		at = unused != NIC_NONE ? unused : nic_replay_room(replay);
+		at = unused != NIC_NONE ? unused : nic_replay_victim(replay);
 		nic_replay_fill(replay, at, proof, now);
 	}
 	nic_unlock(&replay->lock);
 	return at;
 }
 
-void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n)
+void nic_replay_set_keys(struct nic_replay *replay, const u32 *keys, u32 n)
 {
 	u32 i, k;
 
@@ -207,8 +208,8 @@ void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n)
 
 /* ------------------------------------------------------------------------ frames */
 
-static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_proof *proof,
-			     u64 now)
+static void nic_replay_refresh(struct nic_replay_sender *sender, const struct nic_proof *proof,
+			       u64 now)
 {
 	u64 used = nic_load(&sender->used);
 	u32 none = 0;
@@ -223,7 +224,7 @@ static void nic_replay_heard(struct nic_replay_sender *sender, const struct nic_
 						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof)
+bool nic_replay_accept(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof)
 {
 	u32 unused, at = nic_replay_find(replay, proof, &unused);
 	u64 now = (plat_clock() >> NIC_REPLAY_COARSE) + NIC_REPLAY_FIRST;
@@ -236,10 +237,10 @@ bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct ni
 			     proof->number))
 		return false;
 	/* If the place was given away meanwhile, nothing is known of the sender. */
-	if (!nic_replay_is(&replay->sender[at], proof))
+	if (!nic_replay_matches(&replay->sender[at], proof))
 		return false;
 	/* Replayed frames do not count as signs of life of the sender. */
-	nic_replay_heard(&replay->sender[at], proof, now);
+	nic_replay_refresh(&replay->sender[at], proof, now);
 	return true;
 }
 

@@ -46,9 +46,9 @@ struct nic_replay {
  * Accept a frame once. false: drop it, because it was accepted before, or is so old that this is
  * not known, or no place is available now (the sender will retransmit).
  */
-bool nic_replay_take(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof);
+bool nic_replay_accept(struct nic *nic, struct nic_replay *replay, const struct nic_proof *proof);
 /* Set the keys that are in use, at most NIC_REPLAY_KEYS. Senders of others are replaced first. */
-void nic_replay_keep(struct nic_replay *replay, const u32 *keys, u32 n);
+void nic_replay_set_keys(struct nic_replay *replay, const u32 *keys, u32 n);
 /* Release the lock of a dead owner. */
 void nic_replay_recover(struct nic_replay *replay, u32 owner);
 

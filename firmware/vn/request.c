@@ -49,7 +49,7 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits)
 /* ------------------------------------------------------------------- retiring */
 
 /* All packets of the request at sq_next have been made. */
-static void nic_request_cut(struct nic_endpoint *ep)
+static void nic_request_segmented(struct nic_endpoint *ep)
 {
 	nic_store_release(&ep->sq_next, ep->sq_next + 1);
 	nic_store(&ep->cut, 0);
@@ -87,7 +87,7 @@ static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 	if (s->r.length != 8)
 		return VNET_WC_LOC_LEN_ERR;
 	s->qp->op_bytes = 8;
-	result = nic_copy(s->nic, nic_asker(s->qp, NIC_REQUESTS, s->r.index), s->r.local,
+	result = nic_copy(s->nic, nic_page_waiter(s->qp, NIC_REQUESTS, s->r.index), s->r.local,
 			  s->r.nlocal, &here, 1, 8);
 	if (unlikely(nic_is_later(result)))
 		return NIC_EXEC_PAGES;
@@ -95,7 +95,7 @@ static u32 nic_retire_atomic(struct nic_sending *s, u32 psn)
 }
 
 /* End the head request with `status`. false: a lock is held by another, call again. */
-static bool nic_head_over(struct nic_sending *s, u32 status)
+static bool nic_head_complete(struct nic_sending *s, u32 status)
 {
 	struct nic_qp *qp = s->qp;
 
@@ -149,7 +149,7 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 		else if (!status && !nic_gather(&s->r, 0) && s->r.wqe.opcode == VNET_WR_RDMA_READ)
 			qp->op_bytes = (u32)s->r.length;
 		if (unlikely(status == NIC_EXEC_PAGES)) {
-			if (nic_turn(qp) != NIC_TURN_FLUSH)
+			if (nic_head_action(qp) != NIC_HEAD_FLUSH)
 				return false;
 			/* The queue is flushed: its result is not needed. */
 			status = VNET_WC_WR_FLUSH_ERR;
@@ -158,9 +158,9 @@ static bool nic_vn_retire(struct nic_sending *s, struct vnet_ring *ring)
 			/* The answers to later packets are not needed. */
 			nic_store(&ep->failed, 0);
 			if (!whole)
-				nic_request_cut(ep);
+				nic_request_segmented(ep);
 		}
-		if (!nic_head_over(s, status))
+		if (!nic_head_complete(s, status))
 			return false;
 		if (status && !nic_is_returned(qp, status))
 			return true;
@@ -196,7 +196,7 @@ static enum nic_sent nic_packet_skip(struct nic_endpoint *ep, u32 status)
 	ep->last[ep->sq_next % NIC_WINDOW] = status ? ep->next : ep->next - 1;
 	if (status)
 		nic_vn_fail(ep, ep->next, status);
-	nic_request_cut(ep);
+	nic_request_segmented(ep);
 	return NIC_SENT;
 }
 
@@ -208,28 +208,28 @@ static enum nic_sent nic_sent_wait(const struct nic_endpoint *ep)
 
 /*
  * The handshake with the other NIC is not complete, so no packet is outstanding whose timer would
- * expire. The oldest request is given up after the same patience.
+ * expire. The oldest request is given up after the same timeout.
  */
 static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 {
 	struct nic_endpoint *ep = s->ep;
 	const struct nic_qp *qp = s->qp;
-	u32 *lonely = nic_lonely(s->row, qp, ep);
-	u64 now = nic_patience(s->nic, plat_clock());
-	u64 patience = nic_lonely_patience(s->nic, lonely);
+	u32 *giveups = nic_giveups(s->row, qp, ep);
+	u64 now = nic_timeout_clock(s->nic, plat_clock());
+	u64 patience = nic_giveup_timeout(s->nic, giveups);
 
 	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
 		return nic_sent_wait(ep);
 	if (!ep->waits_since)
 		ep->waits_since = now;
 	if (qp->type == NIC_QPT_RC)
-		patience = nic_peer_patience(qp) * (qp->attr.retry_cnt + 1ull);
-	/* A peer that refused the call will not answer. Acquire pairs with nic_row_refused(). */
+		patience = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
+	/* A peer that refused the call will not answer. Acquire pairs with nic_handle_refuse(). */
 	if (!nic_load_acquire(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
 	if (qp->type != NIC_QPT_RC)
-		nic_grow_lonely(lonely);
+		nic_count_giveup(giveups);
 	ep->waits_since = 0;
 	if (ep->una == ep->next && !ep->cut)
 		return nic_packet_skip(ep, qp->type == NIC_QPT_RC ?
@@ -238,13 +238,13 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 	if (qp->type == NIC_QPT_RC)
 		nic_vn_fail(ep, ep->una, VNET_WC_RETRY_EXC_ERR);
 	else
-		nic_vn_done_all(ep, ep->again);
-	nic_store(&ep->again, 0);
+		nic_vn_done_all(ep, ep->resend);
+	nic_store(&ep->resend, 0);
 	return NIC_SENT;
 }
 
 /* Call a NIC that is not known yet. The caller holds the row's lock. */
-static void nic_row_wake(struct nic *nic, struct nic_row *row)
+static void nic_row_start_call(struct nic *nic, struct nic_row *row)
 {
 	if (likely(row->state != NIC_ROW_CALLING))
 		return;
@@ -269,7 +269,7 @@ static void nic_packet_made(struct nic_sending *s, const struct nic_packet *pack
 	if (!packet->unordered)
 		nic_store(&ep->cut, ep->cut + packet->length);
 	if (packet->unordered || ep->cut >= s->r.length)
-		nic_request_cut(ep);
+		nic_request_segmented(ep);
 }
 
 /* Transmit the packet on a free channel; false: there is none. Releases the row's lock. */
@@ -286,9 +286,9 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 		return false;
 	}
 	ep->waits_since = 0;
-	if (first || unlikely(ep->kept))
-		nic_store(&ep->answered, nic_patience(s->nic, now));
-	nic_store(&ep->kept, 0);
+	if (first || unlikely(ep->deferred))
+		nic_store(&ep->answered, nic_timeout_clock(s->nic, now));
+	nic_store(&ep->deferred, 0);
 	ep->index[i] = packet->sq_index;
 	ep->offset[i] = packet->offset;
 	ep->length[i] = packet->length;
@@ -296,12 +296,12 @@ static bool nic_launch(struct nic_sending *s, const struct nic_packet *packet, u
 	if (packet->psn == ep->next)
 		nic_packet_made(s, packet);
 	else
-		nic_fetch_and(&ep->again, ~(1ull << i));
+		nic_fetch_and(&ep->resend, ~(1ull << i));
 	nic_transmit(s, tx, now);
 	return true;
 }
 
-static u32 nic_bits(u64 word)
+static u32 nic_popcount(u64 word)
 {
 	u32 n;
 
@@ -320,27 +320,27 @@ static u64 nic_window(const struct nic_endpoint *ep)
 }
 
 /* Number of packets that occupy a channel. */
-static u32 nic_under_way(const struct nic_endpoint *ep)
+static u32 nic_in_flight(const struct nic_endpoint *ep)
 {
-	u64 off = (nic_load(&ep->again) | nic_load(&ep->done)) & nic_window(ep);
+	u64 off = (nic_load(&ep->resend) | nic_load(&ep->done)) & nic_window(ep);
 
-	return ep->next - ep->una - nic_bits(off);
+	return ep->next - ep->una - nic_popcount(off);
 }
 
 /* If local pages vanished while the packet was gathered, do not try again at once. */
 static enum nic_sent nic_sent(const struct nic_endpoint *ep)
 {
-	return unlikely(ep->kept) ? NIC_SENT_LATER : NIC_SENT;
+	return unlikely(ep->deferred) ? NIC_SENT_LATER : NIC_SENT;
 }
 
 /* Send again the oldest packet that was taken back. */
-static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_ring *ring)
+static enum nic_sent nic_resend_oldest(struct nic_sending *s, const struct vnet_ring *ring)
 {
 	struct nic_endpoint *ep = s->ep;
 	struct nic_packet packet = { .qpn = s->qp->qpn, .psn = ep->una };
 	u32 i, status;
 
-	for (i = 0; i < NIC_WINDOW && !(nic_load(&ep->again) & 1ull << (packet.psn % NIC_WINDOW));
+	for (i = 0; i < NIC_WINDOW && !(nic_load(&ep->resend) & 1ull << (packet.psn % NIC_WINDOW));
 	     i++)
 		packet.psn++;
 	i = packet.psn % NIC_WINDOW;
@@ -349,12 +349,12 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	 * acknowledged.
 	 */
 	if (unlikely(packet.psn - ep->una >= ep->next - ep->una)) {
-		nic_fetch_and(&ep->again, ~(1ull << i));
+		nic_fetch_and(&ep->resend, ~(1ull << i));
 		return NIC_SENT;
 	}
 	/* While the oldest packet is refused, the others would be, too. */
 	if (packet.psn != ep->una && nic_load(&ep->gated) &&
-	    (nic_load(&ep->gate) == ep->una || nic_under_way(ep) >= nic_load(&ep->allowed)))
+	    (nic_load(&ep->gate) == ep->una || nic_in_flight(ep) >= nic_load(&ep->allowed)))
 		return NIC_SENT_REST;
 	packet.sq_index = ep->index[i];
 	packet.offset = ep->offset[i];
@@ -370,17 +370,17 @@ static enum nic_sent nic_send_again(struct nic_sending *s, const struct vnet_rin
 	if (!status)
 		status = nic_sending_fetch(s, packet.offset);
 	if (unlikely(status == NIC_EXEC_PAGES)) {
-		nic_store(&ep->kept, 1);
+		nic_store(&ep->deferred, 1);
 		return NIC_SENT_LATER;
 	}
 	if (status) {
-		nic_fetch_and(&ep->again, ~(1ull << i));
+		nic_fetch_and(&ep->resend, ~(1ull << i));
 		nic_vn_fail(ep, packet.psn, status);
 		return NIC_SENT;
 	}
 	if (!nic_lock(s->nic, &s->row->lock))
 		return NIC_SENT_LATER;
-	nic_row_wake(s->nic, s->row);
+	nic_row_start_call(s->nic, s->row);
 	if (nic_launch(s, &packet, plat_clock()))
 		return nic_sent(ep);
 	return nic_wait_for_row(s) == NIC_SENT ? NIC_SENT : NIC_SENT_LATER;
@@ -412,7 +412,7 @@ static enum nic_sent nic_send_packet(struct nic_sending *s)
 		nic_unlock(&row->lock);
 		return NIC_SENT_LATER;
 	}
-	nic_row_wake(s->nic, row);
+	nic_row_start_call(s->nic, row);
 	/* All packets of a message have the same length: see nic_arrive_early(). */
 	if (!cut)
 		ep->piece = nic_row_piece(s->nic, row, now);
@@ -444,7 +444,7 @@ static enum nic_sent nic_send_local(struct nic_sending *s)
 }
 
 /* Deliver to the group's members on this NIC, as nic_do_datagram() does. */
-static u32 nic_serve_group(struct nic_sending *s)
+static u32 nic_deliver_own_group(struct nic_sending *s)
 {
 	u32 status = nic_gather(&s->r, 0);
 
@@ -459,10 +459,10 @@ static u32 nic_serve_group(struct nic_sending *s)
 /*
  * Deliver to the receivers on this NIC first. true: all had their turn; else *sent is the result.
  */
-static bool nic_serve_own(struct nic_sending *s, enum nic_sent *sent)
+static bool nic_deliver_own(struct nic_sending *s, enum nic_sent *sent)
 {
 	struct nic_endpoint *ep = s->ep;
-	u32 status = s->qp->type == NIC_QPT_UD ? nic_serve_group(s) : nic_do_frame(&s->r);
+	u32 status = s->qp->type == NIC_QPT_UD ? nic_deliver_own_group(s) : nic_do_frame(&s->r);
 
 	if (status == NIC_EXEC_WAIT || status == NIC_EXEC_MORE) {
 		*sent = NIC_SENT_LATER;
@@ -482,17 +482,17 @@ static bool nic_route_copy(struct nic_sending *s, enum nic_sent *sent)
 	struct nic_endpoint *ep = s->ep;
 	u32 row;
 
-	if (!nic_copies_leave(s->nic, s->qp, &s->r.wqe)) {
+	if (!nic_has_remote_copies(s->nic, s->qp, &s->r.wqe)) {
 		*sent = ep->una != ep->next ? NIC_SENT_REST : NIC_SENT_LOCAL;
 		return false;
 	}
-	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_serve_own(s, sent))
+	if (nic_group_at(ep->cut, ep->sq_next) == NIC_NONE && !nic_deliver_own(s, sent))
 		return false;
 	row = nic_group_next(s->nic, nic_group_at(ep->cut, ep->sq_next));
 	if (row == NIC_NONE) {
 		/* The last copy exists (or, after a death, was recorded and not sent). */
 		ep->last[ep->sq_next % NIC_WINDOW] = ep->next - 1;
-		nic_request_cut(ep);
+		nic_request_segmented(ep);
 		*sent = NIC_SENT;
 		return false;
 	}
@@ -560,9 +560,9 @@ static bool nic_can_request(const struct nic_qp *qp, u8 opcode)
 }
 
 /* RNR wait. The thread that gets an answer changes the time under the row's lock. */
-static bool nic_is_held(const struct nic_endpoint *ep)
+static bool nic_in_rnr_wait(const struct nic_endpoint *ep)
 {
-	u64 until = nic_load(&ep->hold_until);
+	u64 until = nic_load(&ep->rnr_until);
 
 	return until && plat_clock() < until;
 }
@@ -580,11 +580,11 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 		return NIC_SENT_LATER;
 	}
 	/* A later request that has failed waits for those before it. */
-	if (nic_load(&ep->again))
-		return nic_is_held(ep) ? NIC_SENT_LATER : nic_send_again(s, ring);
+	if (nic_load(&ep->resend))
+		return nic_in_rnr_wait(ep) ? NIC_SENT_LATER : nic_resend_oldest(s, ring);
 	if (queued == ep->sq_next - qp->sq_cons || !nic_may_send(s))
 		return NIC_SENT_REST;
-	if (nic_is_held(ep))
+	if (nic_in_rnr_wait(ep))
 		return nic_sent_wait(ep);
 	/*
 	 * Another endpoint wants the frame: send nothing new. If nobody has taken the frame after a
@@ -633,8 +633,8 @@ static enum nic_sent nic_send_next(struct nic_sending *s, struct vnet_ring *ring
 /*
  * Is the datagram or frame at the head of the queue for another NIC? Not inlined: few requests ask.
  */
-static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, struct nic_qp *qp,
-							      const struct vnet_ring *ring)
+static __attribute__((__noinline__)) bool nic_datagram_is_remote(struct nic *nic, struct nic_qp *qp,
+								 const struct vnet_ring *ring)
 {
 	struct nic_request r NIC_SCRATCH;
 
@@ -644,7 +644,7 @@ static __attribute__((__noinline__)) bool nic_datagram_leaves(struct nic *nic, s
 		return nic_is_wired(nic);
 	nic_fetch(&r, ring, qp->sq_cons);
 	if (nic_is_group_datagram(nic, &r.wqe.ud))
-		return nic_copies_leave(nic, qp, &r.wqe);
+		return nic_has_remote_copies(nic, qp, &r.wqe);
 	return !nic_is_own_datagram(nic, &r.wqe.ud);
 }
 
@@ -657,10 +657,10 @@ static __attribute__((__noinline__)) bool nic_has_copies(struct nic *nic, struct
 	if (!nic_is_unordered(qp->type))
 		return false;
 	nic_fetch(&r, ring, qp->sq_cons);
-	return nic_copies_leave(nic, qp, &r.wqe);
+	return nic_has_remote_copies(nic, qp, &r.wqe);
 }
 
-bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)
+bool nic_vn_must_run(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring, u32 waiting)
 {
 	u8 state = nic_load(&qp->state);
 
@@ -678,7 +678,7 @@ bool nic_vn_wants(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ri
 	/* A QP with nothing to send needs no endpoint frame. */
 	if (!waiting)
 		return false;
-	return !nic_is_unordered(qp->type) || nic_datagram_leaves(nic, qp, ring);
+	return !nic_is_unordered(qp->type) || nic_datagram_is_remote(nic, qp, ring);
 }
 
 bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring *ring)
@@ -698,12 +698,12 @@ bool nic_vn_has_work(struct nic *nic, struct nic_qp *qp, const struct vnet_ring 
 	       nic_load(&qp->state) == NIC_QPS_RTS && !nic_load(&ep->resting);
 }
 
-bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
+bool nic_vn_retire_only(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	struct vnet_ring *ring = nic_sq_ring(nic, qp);
 	struct nic_sending s NIC_SCRATCH;
 
-	if (!ring || nic_turn(qp) == NIC_TURN_FLUSH)
+	if (!ring || nic_head_action(qp) == NIC_HEAD_FLUSH)
 		return false;
 	nic_sending_begin(&s, nic, qp, NULL);
 	s.ep = ep;
@@ -713,7 +713,7 @@ bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 	 * The answers may allow packets that were taken back to be sent; nothing else triggers
 	 * that.
 	 */
-	if (nic_load(&ep->again))
+	if (nic_load(&ep->resend))
 		nic_pend(nic, qp);
 	return nic_vn_retire(&s, ring);
 }
@@ -739,7 +739,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 
 	nic_sending_begin(&s, nic, qp, NULL);
 	/* A queue that is only flushed needs no endpoint frame. */
-	flush = nic_turn(qp) == NIC_TURN_FLUSH;
+	flush = nic_head_action(qp) == NIC_HEAD_FLUSH;
 	s.ep = flush ? nic_endpoint_any(nic, qp) : nic_endpoint_get(nic, qp);
 	if (!s.ep)
 		goto later;
@@ -753,7 +753,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 		nic_grace_point(nic, qp);
 		if (!nic_vn_retire(&s, ring))
 			goto later;
-		if (flush || nic_turn(qp) == NIC_TURN_FLUSH) {
+		if (flush || nic_head_action(qp) == NIC_HEAD_FLUSH) {
 			if (!nic_vn_cancel(nic, qp, s.ep))
 				goto later;
 			plat_flush(nic);
@@ -767,7 +767,7 @@ bool nic_vn_run(struct nic *nic, struct nic_qp *qp, struct vnet_ring *ring,
 				stretch->budget--;
 				nic_stretch_add(stretch, nic_packet_bytes(&s));
 			}
-		} else if (nic_load(&s.ep->again) || prod != s.ep->sq_next) {
+		} else if (nic_load(&s.ep->resend) || prod != s.ep->sq_next) {
 			goto later;
 		} else {
 			/* Nothing is left to send: the QP need not be pending. */

@@ -26,8 +26,8 @@
  * the shortest timeout and a random time, ns. One endpoint at a time is kept for several timeouts.
  * Otherwise two NICs that refuse each other's packets could stay in step forever.
  */
-#define NIC_KEEP_TIMEOUTS 4u
-#define NIC_KEEP_ODD 0xfffffu
+#define NIC_PIN_TIMEOUTS 4u
+#define NIC_PIN_JITTER 0xfffffu
 
 /* ------------------------------------------------------------------ leaving */
 
@@ -53,7 +53,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 
 			if (tx->qpn != qp->qpn)
 				continue;
-			if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT))) {
+			if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_DEFERRED))) {
 				all = false;
 				continue;
 			}
@@ -74,7 +74,7 @@ static bool nic_give_up_refused(struct nic *nic, const struct nic_qp *qp, struct
 static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep)
 {
 	struct nic_row *row = nic_row_at(nic, qp->row);
-	u64 busy, again = 0, now = nic_patience(nic, plat_clock());
+	u64 busy, again = 0, now = nic_timeout_clock(nic, plat_clock());
 	bool all = true;
 
 	if (ep->una == ep->next || plat_broken(NIC_RULE_UNLOAD))
@@ -101,7 +101,7 @@ static bool nic_take_back(struct nic *nic, struct nic_qp *qp, struct nic_endpoin
 	}
 	if (all) {
 		nic_tx_cancel(nic, row, qp->qpn);
-		ep->again |= again;
+		ep->resend |= again;
 	}
 	nic_unlock(&row->lock);
 	return all;
@@ -204,7 +204,7 @@ static struct nic_endpoint *nic_frame_find(struct nic *nic, u64 now)
 
 		if (!ep->qpn)
 			return ep;
-		if (now < ep->kept_until)
+		if (now < ep->pinned_until)
 			continue;
 		if (!ep->used) {
 			if (nic_frame_evict(nic, ep))
@@ -212,9 +212,9 @@ static struct nic_endpoint *nic_frame_find(struct nic *nic, u64 now)
 			continue;
 		}
 		ep->used = 0;
-		ep->kept_for = NIC_WANT_NONE;
+		ep->pinned_for = NIC_WANT_NONE;
 		if (now < ep->turn_until)
-			ep->kept_until = now + NIC_UNUSED_NS;
+			ep->pinned_until = now + NIC_UNUSED_NS;
 	}
 	return NULL;
 }
@@ -226,8 +226,8 @@ static void nic_frame_load(struct nic *nic, struct nic_endpoint *ep, struct nic_
 	ep->sent = 0;
 	ep->used = 1;
 	ep->leaving = 0;
-	ep->kept_until = 0;
-	ep->kept_for = NIC_WANT_NONE;
+	ep->pinned_until = 0;
+	ep->pinned_for = NIC_WANT_NONE;
 	ep->turn_until = now + NIC_TURN_LENGTH_NS;
 	ep->qpn = qp->qpn;
 	nic_store_release(&qp->frame, (u32)(ep - nic->frame));
@@ -235,30 +235,30 @@ static void nic_frame_load(struct nic *nic, struct nic_endpoint *ep, struct nic_
 }
 
 /* The endpoint was loaded before it is needed again: keep it until then. */
-static void nic_frame_keep(struct nic *nic, struct nic_endpoint *ep, enum nic_want what, u64 now)
+static void nic_frame_pin(struct nic *nic, struct nic_endpoint *ep, enum nic_want what, u64 now)
 {
 	struct nic_header *hdr = nic->hdr;
 	u64 timeout = hdr->settings.rto_min * 1000ull;
 
-	ep->kept_for = what;
-	ep->kept_until = ep->turn_until;
+	ep->pinned_for = what;
+	ep->pinned_until = ep->turn_until;
 	if (what != NIC_WANT_PACKET)
 		return;
-	if (now >= hdr->awaited_until) {
-		timeout *= NIC_KEEP_TIMEOUTS;
-		hdr->awaited_until = now + timeout;
+	if (now >= hdr->long_pin_until) {
+		timeout *= NIC_PIN_TIMEOUTS;
+		hdr->long_pin_until = now + timeout;
 	}
-	ep->kept_until = now + timeout + (now & NIC_KEEP_ODD);
+	ep->pinned_until = now + timeout + (now & NIC_PIN_JITTER);
 }
 
 /* The endpoint is used: its turn begins, and another one may be kept long. */
 static void nic_frame_used(struct nic *nic, struct nic_endpoint *ep)
 {
-	if (ep->kept_for == NIC_WANT_PACKET)
-		nic_store(&nic->hdr->awaited_until, 0);
+	if (ep->pinned_for == NIC_WANT_PACKET)
+		nic_store(&nic->hdr->long_pin_until, 0);
 	ep->turn_until = plat_clock() + NIC_TURN_LENGTH_NS;
-	ep->kept_until = 0;
-	ep->kept_for = NIC_WANT_NONE;
+	ep->pinned_until = 0;
+	ep->pinned_for = NIC_WANT_NONE;
 }
 
 /* Give the frame to the next QP of the queue. false: that QP is locked. */
@@ -270,7 +270,7 @@ static bool nic_frame_give(struct nic *nic, struct nic_endpoint *ep, struct nic_
 	/* Otherwise the frame stays free, and nic_frame_next() skips this QP. */
 	if (nic_takes_packets(next) && !nic_is_resident(nic, next)) {
 		nic_frame_load(nic, ep, next, now);
-		nic_frame_keep(nic, ep, next->wants_frame, now);
+		nic_frame_pin(nic, ep, next->wants_frame, now);
 		next->wants_frame = NIC_WANT_NONE;
 		nic->hdr->want_cons++;
 	}
@@ -311,19 +311,19 @@ struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp)
 
 	if (unlikely(!ep || ep->qpn != qp->qpn))
 		return nic_endpoint_load(nic, qp, NIC_WANT_SEND);
-	if (unlikely(ep->kept_for == NIC_WANT_SEND))
+	if (unlikely(ep->pinned_for == NIC_WANT_SEND))
 		nic_frame_used(nic, ep);
 	ep->used = 1;
 	return ep;
 }
 
-struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp)
+struct nic_endpoint *nic_endpoint_for_packet(struct nic *nic, struct nic_qp *qp)
 {
 	struct nic_endpoint *ep = nic_endpoint_at(nic, qp);
 
 	if (unlikely(!ep || ep->qpn != qp->qpn))
 		return nic_endpoint_load(nic, qp, NIC_WANT_PACKET);
-	if (unlikely(ep->kept_for))
+	if (unlikely(ep->pinned_for))
 		nic_frame_used(nic, ep);
 	ep->used = 1;
 	return ep;

@@ -70,7 +70,7 @@ static bool nic_arrival_srq(struct nic_arrival_op *a)
 	struct nic_open_receive *open = &a->ep->receive;
 
 	if (open->open) {
-		if (nic_open_is_there(a->nic, a->qp, open)) {
+		if (nic_open_srq_exists(a->nic, a->qp, open)) {
 			a->qp->op_srqn = open->srqn;
 			return true;
 		}
@@ -138,7 +138,7 @@ static void nic_arrive_early(struct nic_arrival_op *a, u32 psn, u32 distance)
  * Unreliable connection: the sender has given up the packets before `floor`, so go on after them. A
  * message that lacks a piece is lost; its receive serves the next message.
  */
-static void nic_pass_over(struct nic_endpoint *ep, u32 floor)
+static void nic_skip_to_floor(struct nic_endpoint *ep, u32 floor)
 {
 	if ((s32)(floor - ep->expected) <= 0)
 		return;
@@ -163,7 +163,7 @@ static void nic_arrive_ordered(struct nic_arrival_op *a)
 	s32 distance;
 
 	if (a->qp->type == NIC_QPT_UC)
-		nic_pass_over(a->ep, nic_le32(a->op->floor));
+		nic_skip_to_floor(a->ep, nic_le32(a->op->floor));
 	distance = (s32)(psn - a->ep->expected);
 
 	if (likely(!distance)) {
@@ -203,13 +203,13 @@ static bool nic_is_addressed(const struct nic_arrival_op *a)
 					  qp->attr.dest_qpn == nic_le32(a->op->src_qpn));
 }
 
-static void nic_nobody(struct nic_arrival_op *a)
+static void nic_arrive_no_qp(struct nic_arrival_op *a)
 {
 	nic_count(a->nic, drop_no_qp);
 	if (a->op->qp_type == NIC_QPT_UD)
 		nic_answer(a, VNET_RETURN_DROPPED, VNET_WC_REM_OP_ERR);
 	else
-		nic_answer(a, VNET_RETURN_NOBODY, 0);
+		nic_answer(a, VNET_RETURN_NO_QP, 0);
 }
 
 /*
@@ -217,9 +217,9 @@ static void nic_nobody(struct nic_arrival_op *a)
  * their completion before it learns of the reply, but the queue may have been in use when the
  * acknowledgement came. false: not possible now, or the connection has failed.
  */
-static NIC_COLD bool nic_settled(struct nic_arrival_op *a)
+static NIC_COLD bool nic_retire_acked(struct nic_arrival_op *a)
 {
-	return nic_vn_settle(a->nic, a->qp, a->ep) && nic_is_addressed(a);
+	return nic_vn_retire_only(a->nic, a->qp, a->ep) && nic_is_addressed(a);
 }
 
 /* Execute the packet; the caller holds sq_lock. */
@@ -229,7 +229,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 
 	nic_grace_point(a->nic, qp);
 	if (qp->qpn != nic_le32(a->op->dst_qpn) || !nic_is_addressed(a)) {
-		nic_nobody(a);
+		nic_arrive_no_qp(a);
 		return;
 	}
 	if (qp->type == NIC_QPT_UD && nic_le32(a->op->read_len) != qp->attr.qkey) {
@@ -242,12 +242,12 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		return;
 	}
-	a->ep = nic_endpoint_await(a->nic, qp);
+	a->ep = nic_endpoint_for_packet(a->nic, qp);
 	if (!a->ep) {
 		nic_answer(a, VNET_NACK_ABSENT, 0);
 		return;
 	}
-	if (unlikely(nic_vn_is_answered(a->ep)) && qp->type == NIC_QPT_RC && !nic_settled(a)) {
+	if (unlikely(nic_vn_is_answered(a->ep)) && qp->type == NIC_QPT_RC && !nic_retire_acked(a)) {
 		nic_pend(a->nic, qp);
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		return;
@@ -259,7 +259,7 @@ static void nic_arrive_locked(struct nic_arrival_op *a)
 		nic_arrive_datagram(a);
 	else
 		nic_arrive_ordered(a);
-	if ((a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST) && nic_arrival_asks(a))
+	if ((a->code < VNET_NACK_FIRST || a->code >= VNET_RETURN_FIRST) && nic_arrival_owns_wait(a))
 		nic_fetched(qp, NIC_ARRIVALS);
 }
 
@@ -288,15 +288,15 @@ static void nic_arrive_ether(struct nic_arrival_op *a)
 	case NIC_MEMBER_BUSY:
 		nic_answer(a, VNET_NACK_BUSY, 0);
 		break;
-	case NIC_MEMBER_HUNGRY:
+	case NIC_MEMBER_RNR:
 		nic_answer(a, VNET_NACK_RNR, NIC_STALL_TRY_NS);
 		break;
 	}
 	nic_rx_end(a);
 }
 
-/* Record the accepted packet for nic_acks_owe_again(). */
-static void nic_taken(const struct nic_arrival_op *a)
+/* Record the accepted packet for nic_acks_repeat(). */
+static void nic_record_accepted(const struct nic_arrival_op *a)
 {
 	u32 psn = nic_le32(a->op->psn), floor = nic_le32(a->op->floor);
 	struct nic_endpoint *ep = a->ep;
@@ -304,12 +304,12 @@ static void nic_taken(const struct nic_arrival_op *a)
 	if (!ep || a->op->qp_type != NIC_QPT_RC || a->reply || a->code >= VNET_NACK_FIRST)
 		return;
 	/* The peer has the acknowledgements of all packets before `floor`. */
-	if ((s32)(floor - ep->taken_floor) > 0) {
-		ep->taken &= ~nic_window_bits(ep->taken_floor, floor);
-		ep->taken_floor = floor;
+	if ((s32)(floor - ep->accepted_floor) > 0) {
+		ep->accepted &= ~nic_window_bits(ep->accepted_floor, floor);
+		ep->accepted_floor = floor;
 	}
-	ep->taken_by[psn % NIC_WINDOW] = a->op->channel;
-	ep->taken |= 1ull << psn % NIC_WINDOW;
+	ep->accepted_on[psn % NIC_WINDOW] = a->op->channel;
+	ep->accepted |= 1ull << psn % NIC_WINDOW;
 }
 
 static void nic_arrive(struct nic_arrival_op *a)
@@ -326,7 +326,7 @@ static void nic_arrive(struct nic_arrival_op *a)
 	}
 	a->qp = nic_find_qp(a->nic, nic_le32(a->op->dst_qpn));
 	if (!a->qp || !nic_is_addressed(a)) {
-		nic_nobody(a);
+		nic_arrive_no_qp(a);
 		nic_rx_end(a);
 		return;
 	}
@@ -337,7 +337,7 @@ static void nic_arrive(struct nic_arrival_op *a)
 	}
 	nic_arrive_locked(a);
 	nic_rx_end(a);
-	nic_taken(a);
+	nic_record_accepted(a);
 	/* Sent before the frame buffer of this thread is used for anything else. */
 	if (a->reply)
 		nic_send_reply(a);

@@ -66,7 +66,7 @@ static inline u64 nic_message_left(const struct vnet_frame_op *op)
  * Does the record of a wait for pages (fetch_since) belong to this packet? A repeated read must not
  * use the record of another packet.
  */
-static inline bool nic_arrival_asks(const struct nic_arrival_op *a)
+static inline bool nic_arrival_owns_wait(const struct nic_arrival_op *a)
 {
 	const struct nic_qp_counters *c = &a->qp->counters;
 

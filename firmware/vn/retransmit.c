@@ -15,7 +15,7 @@
 /*
  * Retransmissions before RETRY_EXC_ERR, however short the timeout; fewer if retry_cnt is smaller.
  */
-#define NIC_FEW_RETRIES 2
+#define NIC_MIN_RETRIES 2
 /* A QP number that no connected queue pair has: only datagrams and frames are sent to it. */
 #define NIC_NO_QPN NIC_GROUP_QPN
 
@@ -25,10 +25,10 @@
  * counts no retries; instead, it must have been outstanding for as long as those retries would
  * take.
  */
-static bool nic_tried(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
+static bool nic_retried_enough(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
 {
 	u8 retries = s->qp->attr.retry_cnt;
-	u32 few = retries < NIC_FEW_RETRIES ? retries : NIC_FEW_RETRIES;
+	u32 few = retries < NIC_MIN_RETRIES ? retries : NIC_MIN_RETRIES;
 
 	if (tx->retries >= few)
 		return true;
@@ -37,14 +37,14 @@ static bool nic_tried(const struct nic_sending *s, const struct nic_tx *tx, u64 
 }
 
 /* Returns the completion status with which the packet fails now; 0: transmit it again. */
-static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
+static u32 nic_retry_status(const struct nic_sending *s, const struct nic_tx *tx, u64 now)
 {
 	struct nic_qp *qp = s->qp;
 	bool silent = nic_tx_is_silent(s->nic, s->row, qp, s->ep, tx, now);
 
 	if (qp->type != NIC_QPT_RC)
 		return silent ? VNET_WC_RETRY_EXC_ERR : 0;
-	if (silent && !(tx->flags & NIC_TX_HEARD) && nic_tried(s, tx, now))
+	if (silent && !(tx->flags & NIC_TX_HEARD) && nic_retried_enough(s, tx, now))
 		return VNET_WC_RETRY_EXC_ERR;
 	if (!(tx->flags & NIC_TX_RNR) || qp->attr.rnr_retry == 7)
 		return 0;
@@ -53,7 +53,7 @@ static u32 nic_given_up(const struct nic_sending *s, const struct nic_tx *tx, u6
 
 static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
 {
-	if (tx->flags & NIC_TX_KEPT)
+	if (tx->flags & NIC_TX_DEFERRED)
 		return;
 	if (tx->flags & NIC_TX_RNR) {
 		qp->counters.rnr_waits++;
@@ -65,7 +65,7 @@ static void nic_count_retry(struct nic_qp *qp, const struct nic_tx *tx)
 }
 
 /* The caller holds sq_lock. */
-static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 now)
+static void nic_retransmit_locked(struct nic_sending *s, u32 channel, u32 seq, u64 now)
 {
 	struct nic_row *row = s->row;
 	struct nic_tx *tx = &row->tx[channel];
@@ -78,7 +78,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		return;
 	if (!nic_tx_is(row, tx, seq, s->qp->qpn))
 		goto unlock;
-	if (!ring || !s->ep || nic_turn(s->qp) == NIC_TURN_FLUSH) {
+	if (!ring || !s->ep || nic_head_action(s->qp) == NIC_HEAD_FLUSH) {
 		/* The queue pair is flushed or not resident: the answer is not needed. */
 		nic_tx_free(s->nic, row, tx);
 		goto unlock;
@@ -87,12 +87,12 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	 * The time in which the packet waited for local pages does not count as silence of the
 	 * peer.
 	 */
-	if (unlikely(tx->flags & NIC_TX_KEPT) && (s32)(nic_us(now) - tx->timestamp) > 0) {
+	if (unlikely(tx->flags & NIC_TX_DEFERRED) && (s32)(nic_us(now) - tx->timestamp) > 0) {
 		tx->answered += (nic_us(now) - tx->timestamp) * 1000ull;
-		if (tx->answered > nic_patience(s->nic, now))
-			tx->answered = nic_patience(s->nic, now);
+		if (tx->answered > nic_timeout_clock(s->nic, now))
+			tx->answered = nic_timeout_clock(s->nic, now);
 	}
-	status = nic_given_up(s, tx, now);
+	status = nic_retry_status(s, tx, now);
 	if (status) {
 		nic_tx_give_up(s->nic, row, s->qp, s->ep, tx, status);
 		goto unlock;
@@ -105,7 +105,7 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 	nic_fetch(&s->r, ring, tx->sq_index);
 	status = s->r.wqe.opcode == tx->opcode ? nic_sending_gather(s) : VNET_WC_LOC_QP_OP_ERR;
 	if (unlikely(status == NIC_EXEC_PAGES)) {
-		nic_tx_keep(s->nic, row, s->qp, s->ep, tx, now);
+		nic_tx_defer(s->nic, row, s->qp, s->ep, tx, now);
 		goto unlock;
 	}
 	if (!status && (u64)tx->offset + tx->length > s->r.length && !(ATOMICS & OP(tx->opcode)))
@@ -116,9 +116,9 @@ static void nic_again_locked(struct nic_sending *s, u32 channel, u32 seq, u64 no
 		goto unlock;
 	}
 	nic_count_retry(s->qp, tx);
-	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_KEPT)) && tx->retries < 0xffff)
+	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_DEFERRED)) && tx->retries < 0xffff)
 		tx->retries++;
-	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER | NIC_TX_KEPT)))
+	if (!(tx->flags & (NIC_TX_NACKED | NIC_TX_SOONER | NIC_TX_DEFERRED)))
 		tx->backoff++;
 	nic_count(s->nic, retransmitted);
 	nic_transmit(s, tx, now);
@@ -129,11 +129,11 @@ unlock:
 
 /*
  * The queue pair was destroyed, but with one-bit sequence numbers the channel cannot be reused
- * before the packet's fate is known (nic_tx_forsake()). Send a packet with the same sequence number
- * to a QP that does not exist: the peer acknowledges it if the original was accepted, and refuses
- * it otherwise. The caller holds the row's lock.
+ * before it is known whether the packet was accepted (nic_tx_orphan()). Send a packet with the same
+ * sequence number to a QP that does not exist: the peer acknowledges it if the original was
+ * accepted, and refuses it otherwise. The caller holds the row's lock.
  */
-static void nic_ask(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
+static void nic_tx_orphan_probe(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 now)
 {
 	struct vnet_frame *frame;
 	struct vnet_frame_op *op;
@@ -167,7 +167,7 @@ void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 se
 		if (qpn)
 			nic_tx_cancel(nic, row, qpn);
 		else if (row->busy & 1ull << channel && row->tx[channel].seq == seq)
-			nic_ask(nic, row, &row->tx[channel], now);
+			nic_tx_orphan_probe(nic, row, &row->tx[channel], now);
 		nic_unlock(&row->lock);
 		return;
 	}
@@ -175,6 +175,6 @@ void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 se
 	if (!nic_trylock(nic, &qp->sq_lock))
 		return;
 	nic_sending_begin(&s, nic, qp, row);
-	nic_again_locked(&s, channel, seq, now);
+	nic_retransmit_locked(&s, channel, seq, now);
 	nic_qp_unlock(nic, qp);
 }

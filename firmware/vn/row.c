@@ -113,7 +113,7 @@ void nic_row_renew(struct nic *nic, struct nic_row *row)
 	(void)nic_row_draw(nic, row);
 	nic_store(&row->calls, 0);
 	row->call_at = 0;
-	row->doubted_since = 0;
+	row->claim_since = 0;
 	row->local = 0;
 	row->refused = 0;
 	memset(row->cookie, 0, sizeof(row->cookie));
@@ -174,7 +174,7 @@ static struct nic_row *nic_row_quietest(struct nic *nic, const struct nic_addres
 	for (i = 0; i < nic->max_row; i++) {
 		struct nic_row *row = &nic->row[i];
 
-		if (tried[i / 64 % NIC_TRIED_WORDS] & 1ull << i % 64)
+		if (tried[i / 64 % NIC_ROW_MAP_WORDS] & 1ull << i % 64)
 			continue;
 		if (crowd && !nic_address_equal(&row->address, address))
 			continue;
@@ -194,7 +194,7 @@ static void nic_rows_connected(struct nic *nic, u64 *rows)
 		u32 n = nic_load(&nic->qp[i].row);
 
 		if (n < nic->max_row && nic_load(&nic->qp[i].qpn))
-			rows[n / 64 % NIC_TRIED_WORDS] |= 1ull << n % 64;
+			rows[n / 64 % NIC_ROW_MAP_WORDS] |= 1ull << n % 64;
 	}
 }
 
@@ -225,7 +225,7 @@ static void nic_row_unlink(struct nic *nic, struct nic_row *row)
 }
 
 /* Take an unused row out of its chain. false: it is in use after all. The caller holds row_lock. */
-static bool nic_row_take(struct nic *nic, struct nic_row *row)
+static bool nic_row_evict(struct nic *nic, struct nic_row *row)
 {
 	u32 state;
 
@@ -249,7 +249,7 @@ static bool nic_row_take(struct nic *nic, struct nic_row *row)
 /* Reclaim a row for a NIC at this address; NULL: all are in use. The caller holds row_lock. */
 static struct nic_row *nic_row_reclaim(struct nic *nic, const struct nic_address *address)
 {
-	u64 tried[NIC_TRIED_WORDS] = { 0 };
+	u64 tried[NIC_ROW_MAP_WORDS] = { 0 };
 	struct nic_row *row;
 	u32 i, n;
 
@@ -258,17 +258,17 @@ static struct nic_row *nic_row_reclaim(struct nic *nic, const struct nic_address
 		row = nic_row_quietest(nic, address, tried);
 		if (!row)
 			return NULL;
-		if (nic_row_take(nic, row))
+		if (nic_row_evict(nic, row))
 			return row;
 		n = nic_row_index(nic, row);
-		tried[n / 64 % NIC_TRIED_WORDS] |= 1ull << n % 64;
+		tried[n / 64 % NIC_ROW_MAP_WORDS] |= 1ull << n % 64;
 	}
 	return NULL;
 }
 
 /* ------------------------------------------------------------------ finding */
 
-static struct nic_row *nic_row_empty(struct nic *nic, const struct nic_address *address)
+static struct nic_row *nic_row_alloc(struct nic *nic, const struct nic_address *address)
 {
 	u32 high = nic_load(&nic->hdr->row_high);
 
@@ -286,7 +286,7 @@ u32 nic_row_make(struct nic *nic, const u8 *gid, const u8 *own_gid,
 		return NIC_NONE;
 	n = nic_row_search(nic, gid, own_gid);
 	if (n == NIC_NONE)
-		row = nic_row_empty(nic, address);
+		row = nic_row_alloc(nic, address);
 	if (row && nic_row_fill(nic, row, gid, own_gid, address)) {
 		n = nic_row_index(nic, row);
 		row->hash_next = *chain;
@@ -314,7 +314,7 @@ u32 nic_row_find(struct nic *nic, const u8 *gid, const u8 *own_gid)
 	return nic_row_make(nic, gid, own_gid, &address, NIC_ROW_TRIES);
 }
 
-void nic_meet(struct nic *nic, const u8 *gid)
+void nic_peer_call(struct nic *nic, const u8 *gid)
 {
 	u32 n, link_gid = nic->hdr->link_gid ? nic->hdr->link_gid : nic->hdr->ngids - 1;
 	u8 own[16];

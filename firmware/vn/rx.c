@@ -11,7 +11,7 @@ enum nic_rx_verdict { NIC_RX_DROP, NIC_RX_NEW, NIC_RX_AGAIN };
 static bool nic_rx_refused(const struct nic_rx *rx, u32 seq)
 {
 	return rx->answer_seq == seq && rx->code >= VNET_NACK_FIRST &&
-	       rx->code <= VNET_RETURN_NOBODY;
+	       rx->code <= VNET_RETURN_NO_QP;
 }
 
 static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct nic_rx *rx, u32 seq)
@@ -33,7 +33,7 @@ static enum nic_rx_verdict nic_rx_compare(const struct nic *nic, const struct ni
  * The packet was accepted, but its executor died before it recorded the outcome. A connection finds
  * out by the packet number; the delivery of a datagram remains unknown.
  */
-static void nic_rx_forgot(struct nic_rx *rx, const struct vnet_frame_op *op)
+static void nic_rx_outcome_lost(struct nic_rx *rx, const struct vnet_frame_op *op)
 {
 	rx->answer_seq = nic_le32(op->seq);
 	rx->code = VNET_ACK_DONE;
@@ -70,7 +70,7 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 		 * A repeated read is executed again, because its data is not stored; but not if it
 		 * failed for good.
 		 */
-		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NOBODY;
+		go = op->opcode == VNET_WR_RDMA_READ && rx->code <= VNET_RETURN_NO_QP;
 		if (!go) {
 			/*
 			 * While the first answer is not sent yet, its timestamp tells the sender
@@ -79,7 +79,7 @@ bool nic_rx_begin(struct nic *nic, struct nic_row *row, const struct nic_arrived
 			if (rx->answer_seq != seq || !(row->owed & 1ull << op->channel))
 				rx->timestamp = nic_le32(op->timestamp);
 			if (rx->answer_seq != seq)
-				nic_rx_forgot(rx, op);
+				nic_rx_outcome_lost(rx, op);
 			nic_acks_owe(row, op->channel);
 			nic_row_activate(nic, row);
 		}
@@ -116,7 +116,7 @@ void nic_rx_end(const struct nic_arrival_op *a)
 		rx->timestamp = nic_le32(a->op->timestamp);
 		rx->code = plat_broken(NIC_RULE_WRITTEN) ? VNET_ACK_DONE : a->code;
 		rx->result = a->result;
-		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NOBODY)
+		if (rx->code < VNET_NACK_FIRST || rx->code > VNET_RETURN_NO_QP)
 			rx->seq = rx->answer_seq;
 		else if (nic_is_unordered(a->op->qp_type))
 			/* The datagram was refused: the channel expects it again. */

@@ -14,9 +14,9 @@
  * Timers are checked each millisecond while packets are outstanding. In a gap longer than this, ms,
  * no thread of this NIC had a processor; the rest of the gap does not count as silence of peers.
  */
-#define NIC_PATIENCE_GAP 5u
+#define NIC_TIMEOUT_CLOCK_GAP 5u
 /* Tolerance for a clock that was read before another thread stored a later one, ms. */
-#define NIC_PATIENCE_LATE 60000u
+#define NIC_TIMEOUT_CLOCK_SKEW 60000u
 /* Interval at which a polling process checks timers. */
 #define NIC_VN_LOOK_NS 20000ull
 
@@ -53,7 +53,7 @@ static bool nic_receive_acks(struct nic *nic, struct nic_row *row,
 	if (!nic_row_lock(nic, &row->lock, NIC_ROW_TRIES))
 		return true;
 	if (nic_row_is_alive(nic, row, f)) {
-		fits = nic_tx_check(nic, row, f);
+		fits = nic_tx_acks_ok(nic, row, f);
 		if (likely(fits))
 			nic_tx_answers(nic, row, f, data, &answered);
 	}
@@ -76,15 +76,15 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 		return;
 	f.from = from;
 	if (f.head->kind == VNET_FRAME_HELLO) {
-		nic_row_hello(nic, &f);
+		nic_handle_hello(nic, &f);
 		return;
 	}
 	if (f.head->kind == VNET_FRAME_WELCOME) {
-		nic_row_welcome(nic, &f);
+		nic_handle_welcome(nic, &f);
 		return;
 	}
 	if (f.head->kind == VNET_FRAME_REFUSE) {
-		nic_row_refused(nic, &f);
+		nic_handle_refuse(nic, &f);
 		return;
 	}
 	row = nic_row_of_frame(nic, &f);
@@ -93,9 +93,9 @@ void nic_receive(struct nic *nic, const struct nic_address *from, void *frame, u
 	if (f.nacks && !nic_receive_acks(nic, row, &f))
 		return;
 	if (f.op) {
-		nic_acks_touch(nic, nic_row_index(nic, row));
+		nic_ack_rows_add(nic, nic_row_index(nic, row));
 		nic_vn_respond(nic, row, &f);
-		nic_acks_owed(nic, row);
+		nic_acks_send_unit(nic, row);
 	}
 }
 
@@ -110,20 +110,20 @@ void nic_link_renew(struct nic *nic, u64 incarnation)
 
 /* -------------------------------------------------------------------- time */
 
-void nic_patience_look(struct nic *nic, u64 now)
+void nic_timeout_clock_update(struct nic *nic, u64 now)
 {
-	const u32 mask = (1u << NIC_PATIENCE_BITS) - 1;
-	u64 next, state = nic_load(&nic->hdr->patience);
+	const u32 mask = (1u << NIC_TIMEOUT_CLOCK_BITS) - 1;
+	u64 next, state = nic_load(&nic->hdr->timeout_clock);
 	u32 ms = (u32)(now / 1000000), gap = (ms - (u32)state) & mask;
 
 	/* Another thread has stored a later time. */
-	if ((-gap & mask) <= NIC_PATIENCE_LATE)
+	if ((-gap & mask) <= NIC_TIMEOUT_CLOCK_SKEW)
 		return;
 	next = (state & ~(u64)mask) | (ms & mask);
-	if (gap > NIC_PATIENCE_GAP)
-		next += (u64)(gap - NIC_PATIENCE_GAP) << NIC_PATIENCE_BITS;
+	if (gap > NIC_TIMEOUT_CLOCK_GAP)
+		next += (u64)(gap - NIC_TIMEOUT_CLOCK_GAP) << NIC_TIMEOUT_CLOCK_BITS;
 	/* If another thread was faster, its update has the same effect. */
-	(void)__atomic_compare_exchange_n(&nic->hdr->patience, &state, next, false,
+	(void)__atomic_compare_exchange_n(&nic->hdr->timeout_clock, &state, next, false,
 					  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
@@ -136,7 +136,7 @@ static bool nic_row_is_quiet(const struct nic_row *row, u64 now)
 }
 
 /* Send delayed acknowledgements when their time is over; *next: when that is. */
-static void nic_row_tell(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
+static void nic_row_delayed_acks(struct nic *nic, struct nic_row *row, u64 now, u64 *next)
 {
 	const struct nic_settings *set = &nic->hdr->settings;
 	u64 end;
@@ -157,7 +157,7 @@ static bool nic_row_tick(struct nic *nic, struct nic_row *row, u64 now, u64 *nex
 
 	if (nic_load(&row->state) == NIC_ROW_CALLING || (due && due <= now))
 		nic_row_timers(nic, row, now);
-	nic_row_tell(nic, row, now, next);
+	nic_row_delayed_acks(nic, row, now, next);
 	due = nic_load(&row->due);
 	if (due && nic_load(&row->busy) && due < *next)
 		*next = due > now + NIC_VN_SOON_NS ? due : now + NIC_VN_SOON_NS;
@@ -178,8 +178,8 @@ bool nic_vn_tick(struct nic *nic, u64 now, u64 *next)
 
 	if (!active)
 		return false;
-	/* Timers are being checked: advance the patience clock. */
-	(void)nic_patience(nic, now);
+	/* Timers are being checked: advance the timeout clock. */
+	(void)nic_timeout_clock(nic, now);
 	plat_step(NIC_STEP_TICK);
 	/*
 	 * Cleared before the rows are looked at; nic_row_activate() does the reverse. Bits that
@@ -206,11 +206,11 @@ void nic_vn_idle(struct nic *nic)
 {
 	u64 now, next = ~0ull;
 
-	if (likely(!nic_load(&nic->hdr->row_active) && !nic_load(&nic->ntouched)))
+	if (likely(!nic_load(&nic->hdr->row_active) && !nic_load(&nic->ack_nrows)))
 		return;
 	now = plat_clock();
-	if (nic_load(&nic->ntouched) &&
-	    now - nic_load(&nic->touched_since) > nic->hdr->settings.ack_delay * 1000ull) {
+	if (nic_load(&nic->ack_nrows) &&
+	    now - nic_load(&nic->ack_rows_since) > nic->hdr->settings.ack_delay * 1000ull) {
 		nic_acks_flush(nic);
 		plat_flush(nic);
 	}

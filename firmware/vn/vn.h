@@ -63,8 +63,8 @@ static inline bool nic_row_lock(struct nic *nic, nic_lock_t *lock, u32 tries)
 /* Attempts where dropping the frame costs the retransmission of a packet. */
 #define NIC_ROW_TRIES 8u
 
-/* Limit of halvings of the patience with a silent peer: nic_lonely_patience(). */
-#define NIC_LONELIEST 4u
+/* Limit of halvings of the timeout of a silent peer: nic_giveup_timeout(). */
+#define NIC_MAX_GIVEUPS 4u
 
 /* Converts ns to the timestamps of frames, us. */
 static inline u32 nic_us(u64 ns)
@@ -162,9 +162,9 @@ void nic_row_call(struct nic *nic, struct nic_row *row, u64 now);
 /* The same for a known peer from which no frame has arrived for NIC_SILENCE_NS. */
 #define NIC_SILENCE_NS 30000000ull
 void nic_row_probe(struct nic *nic, struct nic_row *row, u64 now);
-void nic_row_hello(struct nic *nic, const struct nic_arrived_frame *frame);
-void nic_row_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
-void nic_row_refused(struct nic *nic, const struct nic_arrived_frame *frame);
+void nic_handle_hello(struct nic *nic, const struct nic_arrived_frame *frame);
+void nic_handle_welcome(struct nic *nic, const struct nic_arrived_frame *frame);
+void nic_handle_refuse(struct nic *nic, const struct nic_arrived_frame *frame);
 
 /* -- vn/channel.c: sending ends of channels */
 
@@ -194,53 +194,54 @@ void nic_tx_sent(struct nic *nic, struct nic_row *row, struct nic_tx *tx, u64 no
 
 /*
  * Counter of packets that were given up since the last frame from the peer: for a connection in its
- * endpoint, for datagrams in the row of the destination NIC. It shortens the patience with the next
+ * endpoint, for datagrams in the row of the destination NIC. It shortens the timeout of the next
  * packets, so that a queue of packets to a dead peer does not wait the full time for each.
  */
-static inline u32 *nic_lonely(struct nic_row *row, const struct nic_qp *qp, struct nic_endpoint *ep)
+static inline u32 *nic_giveups(struct nic_row *row, const struct nic_qp *qp,
+			       struct nic_endpoint *ep)
 {
-	return nic_is_unordered(qp->type) ? &row->lonely : &ep->lonely;
+	return nic_is_unordered(qp->type) ? &row->giveups : &ep->giveups;
 }
 
-static inline void nic_grow_lonely(u32 *lonely)
+static inline void nic_count_giveup(u32 *giveups)
 {
-	u32 n = nic_load(lonely);
+	u32 n = nic_load(giveups);
 
-	if (n < NIC_LONELIEST)
-		nic_store(lonely, n + 1);
+	if (n < NIC_MAX_GIVEUPS)
+		nic_store(giveups, n + 1);
 }
 
-/* log2 of the divisor of the patience for copies to a group, which keep other receivers waiting. */
-#define NIC_GROUP_HASTE 2u
+/* log2 of the divisor of the timeout of copies to a group, which keep other receivers waiting. */
+#define NIC_GROUP_TIMEOUT_SHIFT 2u
 
 /*
- * The patience clock, ns: the NIC clock without the times in which no thread of this NIC had a
+ * The timeout clock, ns: the NIC clock without the times in which no thread of this NIC had a
  * processor to look at timers. In those times arriving frames are not processed either, and a peer
  * on the same machine is in the same situation.
  */
-#define NIC_PATIENCE_BITS 24u
+#define NIC_TIMEOUT_CLOCK_BITS 24u
 /* Start value, so that times read shortly before the first one are not negative. */
-#define NIC_PATIENCE_EPOCH (1ull << 40)
-NIC_COLD void nic_patience_look(struct nic *nic, u64 now);
+#define NIC_TIMEOUT_CLOCK_EPOCH (1ull << 40)
+NIC_COLD void nic_timeout_clock_update(struct nic *nic, u64 now);
 
-static inline u64 nic_patience(struct nic *nic, u64 now)
+static inline u64 nic_timeout_clock(struct nic *nic, u64 now)
 {
-	u64 state = nic_load(&nic->hdr->patience);
+	u64 state = nic_load(&nic->hdr->timeout_clock);
 
-	if (unlikely(((u32)(now / 1000000) ^ (u32)state) & ((1u << NIC_PATIENCE_BITS) - 1))) {
-		nic_patience_look(nic, now);
-		state = nic_load(&nic->hdr->patience);
+	if (unlikely(((u32)(now / 1000000) ^ (u32)state) & ((1u << NIC_TIMEOUT_CLOCK_BITS) - 1))) {
+		nic_timeout_clock_update(nic, now);
+		state = nic_load(&nic->hdr->timeout_clock);
 	}
-	return NIC_PATIENCE_EPOCH + now - (state >> NIC_PATIENCE_BITS) * 1000000;
+	return NIC_TIMEOUT_CLOCK_EPOCH + now - (state >> NIC_TIMEOUT_CLOCK_BITS) * 1000000;
 }
 
 /* Time for which an unreliable packet waits for any answer, ns. */
-static inline u64 nic_lonely_patience(const struct nic *nic, const u32 *lonely)
+static inline u64 nic_giveup_timeout(const struct nic *nic, const u32 *giveups)
 {
-	return nic->hdr->settings.unreachable * 1000000ull >> (nic_load(lonely) & 7);
+	return nic->hdr->settings.unreachable * 1000000ull >> (nic_load(giveups) & 7);
 }
 
-/* Was there no answer to the packet, or to its connection, for longer than its patience? */
+/* Was there no answer to the packet, or to its connection, for longer than its timeout? */
 bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp *qp,
 		      struct nic_endpoint *ep, const struct nic_tx *tx, u64 now);
 /* Give a packet up: its request fails, or (unreliable) is lost. The caller holds the row's lock. */
@@ -274,13 +275,13 @@ struct nic_answered {
 void nic_tx_answers(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame,
 		    bool data, struct nic_answered *out);
 /* Can the packets have these answers? false: invalid, counted. The caller holds the row's lock. */
-bool nic_tx_check(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
+bool nic_tx_acks_ok(struct nic *nic, struct nic_row *row, const struct nic_arrived_frame *frame);
 /*
  * An answer is dropped because its QP is in use; the peer will repeat it. Record it as a sign of
  * life of the connection's peer.
  */
-NIC_COLD void nic_tx_hear(struct nic *nic, struct nic_row *row,
-			  const struct nic_arrived_frame *frame);
+NIC_COLD void nic_tx_note_alive(struct nic *nic, struct nic_row *row,
+				const struct nic_arrived_frame *frame);
 /* Free all channels of a QP in this row. The caller holds the row's lock. */
 void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
 /*
@@ -288,8 +289,8 @@ void nic_tx_cancel(struct nic *nic, struct nic_row *row, u32 qpn);
  * without counting the time against the peer. The packet is taken back and its channel is freed,
  * except for a datagram. The caller holds sq_lock and the row's lock.
  */
-NIC_COLD void nic_tx_keep(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
-			  struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
+NIC_COLD void nic_tx_defer(struct nic *nic, struct nic_row *row, struct nic_qp *qp,
+			   struct nic_endpoint *ep, struct nic_tx *tx, u64 now);
 /* The row restarts: give up datagrams, because only their channels show whether they arrived. */
 void nic_tx_renew(struct nic *nic, struct nic_row *row);
 /* Length of the packets of a message that begins now. */
@@ -317,19 +318,19 @@ void nic_acks_owe(struct nic_row *row, u32 channel);
  * data. They may be in a batch of another process that is not sent yet, and the peer must learn
  * that its request arrived before it gets the reply. The caller holds the row's lock.
  */
-void nic_acks_owe_again(struct nic_row *row, const struct nic_endpoint *ep);
+void nic_acks_repeat(struct nic_row *row, const struct nic_endpoint *ep);
 /* A frame is not sent: owe its acknowledgements again. */
-NIC_COLD void nic_acks_return(struct nic *nic, struct nic_row *row,
-			      const struct vnet_frame_ack *acks, u32 n);
+NIC_COLD void nic_acks_requeue(struct nic *nic, struct nic_row *row,
+			       const struct vnet_frame_ack *acks, u32 n);
 /* Send what is owed; with the row's lock held, or without. */
 void nic_acks_send_locked(struct nic *nic, struct nic_row *row);
 void nic_acks_send(struct nic *nic, struct nic_row *row);
 /* Send what this process has delayed. */
 void nic_acks_flush(struct nic *nic);
 /* Send at once if ack_unit acknowledgements are owed. */
-void nic_acks_owed(struct nic *nic, struct nic_row *row);
+void nic_acks_send_unit(struct nic *nic, struct nic_row *row);
 /* This thread received a frame of `row`: remember the row for nic_receive_end(). */
-void nic_acks_touch(struct nic *nic, u32 row);
+void nic_ack_rows_add(struct nic *nic, u32 row);
 
 /* -- vn/request.c: the requester */
 
@@ -339,7 +340,7 @@ static inline bool nic_vn_is_answered(const struct nic_endpoint *ep)
 	return nic_load(&ep->done) & 1ull << (nic_load(&ep->una) % NIC_WINDOW);
 }
 /* Only retire completed requests; the caller holds sq_lock. false: not possible now, or not all. */
-bool nic_vn_settle(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
+bool nic_vn_retire_only(struct nic *nic, struct nic_qp *qp, struct nic_endpoint *ep);
 /* Retransmit a packet, or give it up; the caller holds no lock. */
 void nic_vn_retransmit(struct nic *nic, struct nic_row *row, u32 channel, u32 seq, u64 now);
 /*
@@ -366,8 +367,8 @@ void nic_vn_done_all(struct nic_endpoint *ep, u64 bits);
 /* -- vn/group.c: multicast datagrams between NICs */
 
 /* Does the request, to a group or of raw packets, also need copies to other NICs? */
-bool nic_copies_leave(const struct nic *nic, const struct nic_qp *qp,
-		      const struct vnet_send_wqe *wqe);
+bool nic_has_remote_copies(const struct nic *nic, const struct nic_qp *qp,
+			   const struct vnet_send_wqe *wqe);
 /*
  * First row >= `row` whose NIC gets a copy; NIC_NONE: none. NICs before it that do not answer get
  * none, which is counted (unreachable).
@@ -385,15 +386,15 @@ bool nic_group_arrive(struct nic *nic, struct nic_rx *rx, const struct vnet_fram
  * How a receiver without a receive WQE is treated: the packet does not wait for it; waits for it;
  * has waited for it long enough.
  */
-enum nic_patience { NIC_WAITS_NOT, NIC_WAITS, NIC_WAITED };
+enum nic_rnr_wait { NIC_RNR_NO_WAIT, NIC_RNR_WAIT, NIC_RNR_EXPIRED };
 /* Delivery to one receiver: done or lost; locked by another; no receive, and the packet waits. */
-enum nic_member_fate { NIC_MEMBER_DONE, NIC_MEMBER_BUSY, NIC_MEMBER_HUNGRY };
+enum nic_member_result { NIC_MEMBER_DONE, NIC_MEMBER_BUSY, NIC_MEMBER_RNR };
 /* Deliver a multicast datagram or an Ethernet frame to one receiver. */
-enum nic_member_fate nic_member_arrive(struct nic *nic, struct nic_qp *qp,
-				       const struct vnet_frame_op *op, struct nic_message *msg,
-				       enum nic_patience patience);
+enum nic_member_result nic_member_arrive(struct nic *nic, struct nic_qp *qp,
+					 const struct vnet_frame_op *op, struct nic_message *msg,
+					 enum nic_rnr_wait wait);
 /* First receiver that has not had its turn for this packet. */
-u32 nic_member_turn(const struct nic_rx *rx, const struct vnet_frame_op *op);
+u32 nic_member_next(const struct nic_rx *rx, const struct vnet_frame_op *op);
 /* May receiver i still be waited for? false: its time is over. */
 bool nic_member_may_wait(const struct nic *nic, const struct nic_rx *rx,
 			 const struct vnet_frame_op *op, u32 i);
@@ -411,8 +412,8 @@ static inline bool nic_is_ether(const struct vnet_frame_op *op)
 	return op->qp_type == NIC_QPT_RAW_PACKET;
 }
 /* Deliver an Ethernet frame to the receivers of its flows. Other than DONE: refuse it for now. */
-enum nic_member_fate nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
-				      const struct vnet_frame_op *op, struct nic_message *msg);
+enum nic_member_result nic_ether_arrive(struct nic *nic, struct nic_rx *rx,
+					const struct vnet_frame_op *op, struct nic_message *msg);
 
 /* -- vn/respond.c: the responder */
 
@@ -426,7 +427,7 @@ struct nic_endpoint *nic_endpoint_get(struct nic *nic, struct nic_qp *qp);
  * The same for an arrived packet: if it must wait for a frame, it is kept there for the next
  * packet.
  */
-struct nic_endpoint *nic_endpoint_await(struct nic *nic, struct nic_qp *qp);
+struct nic_endpoint *nic_endpoint_for_packet(struct nic *nic, struct nic_qp *qp);
 /* The frame that the QP's endpoint is in; the caller compares its qpn. */
 static inline struct nic_endpoint *nic_endpoint_at(struct nic *nic, const struct nic_qp *qp)
 {

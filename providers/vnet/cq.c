@@ -286,7 +286,7 @@ void vnet_cq_event(struct ibv_cq *ibcq)
  * takes each event for a completion ("ib_send_lat -e" polls once for each, and sends), and a
  * further event would make it overrun its send queue.
  */
-static void tell_of_unpolled(const struct vnet_cq *cq)
+static void notify_unpolled(const struct vnet_cq *cq)
 {
 	const struct vnet_context *ctx = to_vctx(cq->vcq.cq.context);
 	const struct vnet_cqe *cqe = &cq->slots[cq->cons & cq->mask];
@@ -318,7 +318,7 @@ int vnet_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* Entries from this index on find the CQ armed. */
 	cq->armed_at = __atomic_load_n(&cq->ring->prod, __ATOMIC_RELAXED);
-	tell_of_unpolled(cq);
+	notify_unpolled(cq);
 	vnet_unlock(&cq->lock);
 	return 0;
 }

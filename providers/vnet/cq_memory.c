@@ -61,7 +61,7 @@ static void read_across_bus(const struct vnet_cq *cq, int times)
  * Delay for the reads after the first one: one for each further entry found, and one for the
  * missing entry that ended the poll.
  */
-static void further_looks(const struct vnet_cq *cq, int found, int num_entries)
+static void delay_further_reads(const struct vnet_cq *cq, int found, int num_entries)
 {
 	int looks = found < num_entries ? found + 1 : found;
 
@@ -75,7 +75,7 @@ static int poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 
 	read_across_bus(to_vcq(ibcq), 1);
 	n = vnet_poll_cq(ibcq, num_entries, wc);
-	further_looks(to_vcq(ibcq), n, num_entries);
+	delay_further_reads(to_vcq(ibcq), n, num_entries);
 	return n;
 }
 
@@ -85,7 +85,7 @@ int vnet_cq_poll_imm64_in_nic(struct ibv_cq *ibcq, int num_entries, struct vnetd
 
 	read_across_bus(to_vcq(ibcq), 1);
 	n = vnet_poll_imm64(ibcq, num_entries, wc);
-	further_looks(to_vcq(ibcq), n, num_entries);
+	delay_further_reads(to_vcq(ibcq), n, num_entries);
 	return n;
 }
 

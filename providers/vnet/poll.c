@@ -22,7 +22,7 @@
 #include "vnet.h"
 
 /* In vnet_cqe.opcode: an entry of a destroyed or reset QP. The NIC never writes this value. */
-#define VNET_CQE_FORGOTTEN 0xff
+#define VNET_CQE_CLEANED 0xff
 
 /* ------------------------------------------------------------------- entries */
 
@@ -69,7 +69,7 @@ static inline struct vnet_cqe *take(struct vnet_cq *cq)
 			continue;
 		}
 		cq->cons++;
-		if (likely(cqe->opcode != VNET_CQE_FORGOTTEN))
+		if (likely(cqe->opcode != VNET_CQE_CLEANED))
 			return cqe;
 	}
 }
@@ -513,7 +513,7 @@ void vnet_cq_set_poll_ops(struct vnet_cq *cq, uint64_t wc_flags)
 
 /* ---------------------------------------------------------- unpolled entries */
 
-void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
+void vnet_cq_clean(struct ibv_cq *ibcq, uint32_t qpn)
 {
 	struct vnet_cqe *cqe;
 	struct vnet_cq *cq;
@@ -525,7 +525,7 @@ void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn)
 	vnet_lock(&cq->lock);
 	for (i = cq->cons; (cqe = entry_at(cq, i)); i++)
 		if (cqe->qp_num == qpn)
-			cqe->opcode = VNET_CQE_FORGOTTEN;
+			cqe->opcode = VNET_CQE_CLEANED;
 	vnet_unlock(&cq->lock);
 }
 
@@ -545,7 +545,7 @@ static void place_within(struct vnet_cq *cq, uint64_t addr, size_t length)
 	uint32_t i;
 
 	for (i = cq->cons; (cqe = entry_at(cq, i)); i++) {
-		if (!cqe->payload_len || cqe->opcode == VNET_CQE_FORGOTTEN)
+		if (!cqe->payload_len || cqe->opcode == VNET_CQE_CLEANED)
 			continue;
 		if (cqe->scatter_addr - addr >= length)
 			continue;

@@ -83,8 +83,7 @@ static bool spreads(const struct ibv_qp_init_attr_ex *attr)
 }
 
 /* Returns 0 or an errno value. */
-static int check_spreading(const struct ibv_context *context,
-			   const struct ibv_qp_init_attr_ex *attr)
+static int check_rss_qp(const struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
 	const struct ibv_rx_hash_conf *hash = &attr->rx_hash_conf;
 
@@ -109,7 +108,7 @@ static int check_objects(const struct ibv_context *context, const struct ibv_qp_
 			       0 :
 			       EINVAL;
 	if (spreads(attr))
-		return check_spreading(context, attr);
+		return check_rss_qp(context, attr);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd || !attr->send_cq)
 		return EINVAL;
 	if (!attr->recv_cq && attr->qp_type != IBV_QPT_XRC_SEND)
@@ -329,11 +328,11 @@ int vnet_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 }
 
 /* Drop the completions of a QP that was reset or destroyed. */
-static void forget_completions(struct ibv_qp *ibqp)
+static void clean_cqs(struct ibv_qp *ibqp)
 {
-	vnet_cq_forget_qp(ibqp->recv_cq, ibqp->qp_num);
+	vnet_cq_clean(ibqp->recv_cq, ibqp->qp_num);
 	if (ibqp->send_cq != ibqp->recv_cq)
-		vnet_cq_forget_qp(ibqp->send_cq, ibqp->qp_num);
+		vnet_cq_clean(ibqp->send_cq, ibqp->qp_num);
 }
 
 /*
@@ -385,7 +384,7 @@ int vnet_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 		return ret;
 	/* Both queues are empty now: the NIC has set their cons to prod. */
 	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
-		forget_completions(ibqp);
+		clean_cqs(ibqp);
 	return 0;
 }
 
@@ -397,7 +396,7 @@ int vnet_destroy_qp(struct ibv_qp *ibqp)
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (ret)
 		return ret;
-	forget_completions(ibqp);
+	clean_cqs(ibqp);
 	vnet_wq_fini(&qp->sq);
 	vnet_wq_fini(&qp->rq);
 	free(qp->wr_spare);

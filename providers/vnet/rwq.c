@@ -104,7 +104,7 @@ int vnet_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 		return ret;
 	/* The queue is empty now. */
 	if (attr->attr_mask & IBV_WQ_ATTR_STATE && attr->wq_state == IBV_WQS_RESET)
-		vnet_cq_forget_qp(ibwq->cq, ibwq->wq_num);
+		vnet_cq_clean(ibwq->cq, ibwq->wq_num);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ int vnet_destroy_wq(struct ibv_wq *ibwq)
 	ret = ibv_cmd_destroy_wq(ibwq);
 	if (ret)
 		return ret;
-	vnet_cq_forget_qp(ibwq->cq, ibwq->wq_num);
+	vnet_cq_clean(ibwq->cq, ibwq->wq_num);
 	vnet_wq_fini(&wq->rq);
 	free(wq);
 	return 0;

@@ -413,7 +413,7 @@ void vnet_cq_set_in_nic(struct vnet_cq *cq);
 void vnet_context_set_in_nic(struct vnet_context *ctx);
 int vnet_cq_poll_imm64_in_nic(struct ibv_cq *ibcq, int num_entries, struct vnetdv_wc *wc);
 /* Drop the unpolled completions of a QP that was destroyed or reset. ibcq may be NULL. */
-void vnet_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qpn);
+void vnet_cq_clean(struct ibv_cq *ibcq, uint32_t qpn);
 /*
  * Copy payloads in unpolled completions to their receive buffers, as far as these are in this
  * range.

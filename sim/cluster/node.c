@@ -99,7 +99,7 @@ void node_claim(struct node *node, u32 wanderer, u32 other)
 	sim.node[wanderer].wanderer_at = node->index;
 	give_names(node, node->nic.hdr);
 	node_name(other, sim.config.names, gid);
-	nic_meet(&node->nic, gid);
+	nic_peer_call(&node->nic, gid);
 	node_ran(node);
 }
 
@@ -357,7 +357,7 @@ void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, 
 	 * right CRC counts as a valid MAC.
 	 */
 	if (length >= sizeof(*head) && head->proof == VNET_PROOF_MAC) {
-		proof.given = nic_frame_is_whole(bytes, length);
+		proof.given = nic_frame_crc_ok(bytes, length);
 		memcpy(&proof.key, head->rsvd, sizeof(proof.key));
 	}
 	if (proof.given && proof.key == SIM_STRANGE_KEY)

@@ -141,7 +141,7 @@ struct sim {
 	void (*after_step)(struct node *node);
 	/* Number of copies, and of bytes copied. */
 	u64 copies, copied;
-	/* Number of calls of plat_turn(). */
+	/* Number of calls of plat_yield(). */
 	u64 turns;
 	/* Processes that were stopped inside the firmware, and that were killed. */
 	u64 stops, deaths;

@@ -361,8 +361,8 @@ bool destroy_cq(struct queue *cq)
 	disown(p, 'c', cq->cqn);
 	/* Other CQs of the channel may still have events. */
 	if (node->nic.channel[p->space].generation)
-		COMMAND(p, nic_channel_settle(&node->nic, p->space, channel_read,
-					      &node->readable[p->space]));
+		COMMAND(p, nic_channel_clear_stale(&node->nic, p->space, channel_read,
+						   &node->readable[p->space]));
 	for (i = 0; i < node->ncq; i++) {
 		if (node->cq[i] == cq)
 			node->cq[i] = node->cq[--node->ncq];
@@ -429,7 +429,7 @@ static void free_all(struct process *p, char kind)
 	}
 }
 
-void process_bury(struct process *p)
+void process_destroy_objects(struct process *p)
 {
 	/* Objects in order of their dependencies. */
 	static const char order[] = "qwmsc";

@@ -207,7 +207,7 @@ void plat_relax(void)
 }
 
 /* Sometimes the caller has to stop, as if it were being killed. */
-bool plat_turn(struct nic *nic)
+bool plat_yield(struct nic *nic)
 {
 	(void)nic;
 	return ++sim.turns % 3;
@@ -246,7 +246,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	frame = (struct vnet_frame *)frame_of(nic);
 	if (frame->proof == VNET_PROOF_MAC)
 		memcpy(frame->rsvd, &node_of(nic)->key, sizeof(frame->rsvd));
-	nic_frame_sum(frame, length);
+	nic_frame_set_crc(frame, length);
 	node_transmit(nic->host, node, frame_of(nic), length);
 }
 
@@ -299,13 +299,13 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 	return true;
 }
 
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	(void)gid;
 	violated("node %u is refused, %u", node_of(nic)->index, why);
 }
 
-void plat_unknown(struct nic *nic, const u8 *gid)
+void plat_report_unknown(struct nic *nic, const u8 *gid)
 {
 	(void)nic;
 	(void)gid;

@@ -171,7 +171,7 @@ extern u32 process_undying;
 /* A thread of the agent, to run a program that takes time. */
 struct process *process_helper(struct node *node);
 /* Destroy all objects of a dead process, as the agent does. Takes time. */
-void process_bury(struct process *p);
+void process_destroy_objects(struct process *p);
 /* Neither dead nor stopped. */
 static inline bool process_runs(const struct process *p)
 {

@@ -78,7 +78,7 @@ static u32 requester_state(const struct nic_endpoint *ep)
 {
 	if (ep->failed)
 		return 5;
-	if (ep->hold_until > node_clock())
+	if (ep->rnr_until > node_clock())
 		return 3;
 	if (ep->una == ep->next)
 		return 0;

@@ -20,7 +20,7 @@ static void tell_endpoint(const struct end *e)
 		"expects %u\n",
 		qp->sq_cons, qp->wait, qp->op_phase, qp->sq_lock, (int)qp->frame, ep->qpn, ep->una,
 		ep->next, ep->sq_next, ep->cut, (unsigned long long)ep->done,
-		(u32)(ep->failed >> 32), (u32)ep->failed, (unsigned long long)ep->hold_until / 1000,
+		(u32)(ep->failed >> 32), (u32)ep->failed, (unsigned long long)ep->rnr_until / 1000,
 		ep->expected);
 }
 
@@ -42,7 +42,7 @@ static void tell_frames(const struct end *e)
 				"again %llx, request %u of %u, used %u, sent %u, leaving %u, "
 				"phase %u, lock %u, row %d\n",
 				i, ep->qpn, qp->type, qp->state, ep->una, ep->next,
-				(unsigned long long)ep->done, (unsigned long long)ep->again,
+				(unsigned long long)ep->done, (unsigned long long)ep->resend,
 				ep->sq_next, qp->sq_cons, ep->used, ep->sent, ep->leaving,
 				qp->op_phase, qp->sq_lock, (int)qp->row);
 	}

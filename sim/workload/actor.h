@@ -35,7 +35,7 @@ bool can_connect(const struct actor *a);
 /* Whether the node has room for another process. */
 bool has_room(const struct node *node);
 /* Connect to some living processes, and create a datagram queue pair. */
-void make_acquaintance(struct actor *a);
+void connect_some(struct actor *a);
 /* Replace a failed connection: destroy it and make a new one. Returns false if none has failed. */
 bool repair_some(struct actor *a);
 

@@ -336,7 +336,7 @@ static void neighbour_steer(struct wire *w, struct neighbour *n, const struct qp
 	if (nic_flow_create(nic, n->flow, &flow) != NIC_OK)
 		n->flow = NO_FLOW;
 	node_gid(n->p->node->index, gid);
-	nic_meet(&w->b->p->node->nic, gid);
+	nic_peer_call(&w->b->p->node->nic, gid);
 	node_ran(w->b->p->node);
 }
 

@@ -141,7 +141,7 @@ static bool gather(struct group *g)
 			u8 gid[16];
 
 			node_gid(a->process->node->index, gid);
-			nic_meet(&b->p->node->nic, gid);
+			nic_peer_call(&b->p->node->nic, gid);
 			node_ran(b->p->node);
 		}
 	}
@@ -289,7 +289,7 @@ void groups(struct bench *b)
 		return;
 	if (i == n)
 		all_here_have(&g);
-	nic_mcast_is_under_way(&b->p->node->nic, b->x->qpn);
+	nic_mcast_is_pending(&b->p->node->nic, b->x->qpn);
 	sleep_for(b->p, bench_below(b, 2000000));
 	listen(&g);
 	for (i = 0; i < g.n; i++) {

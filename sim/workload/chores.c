@@ -465,8 +465,8 @@ static void wrong_objects(struct bench *b)
 	want(b, nic_cq_destroy(nic, nic->max_cq, &n) == NIC_EINVAL, "no CQ");
 	want(b, nic_srq_destroy(nic, nic->max_srq) == NIC_EINVAL, "no SRQ");
 	want(b, nic_qp_destroy(nic, 0xfffff0) == NIC_EINVAL, "no QP");
-	want(b, !nic_qp_holder(nic, 0xfffff0), "no QP's lock");
-	nic_qp_holder(nic, b->x->qpn);
+	want(b, !nic_qp_lock_owner(nic, 0xfffff0), "no QP's lock");
+	nic_qp_lock_owner(nic, b->x->qpn);
 }
 
 /* -------------------------------------------------------------------- datagrams */

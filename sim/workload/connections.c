@@ -253,7 +253,7 @@ bool has_room(const struct node *node)
 	       node->next_cqn + 8 < node->nic.max_cq && node->next_srqn + 8 < node->nic.max_srq;
 }
 
-void make_acquaintance(struct actor *a)
+void connect_some(struct actor *a)
 {
 	struct actor *b;
 	u32 i;

@@ -162,17 +162,17 @@ static void replace(const struct actor *dead)
 		return;
 	process_undying++;
 	a = actor_new(node, sim.config.seed);
-	make_acquaintance(a);
+	connect_some(a);
 	process_undying--;
 	process_start(a->process, actor_program, a, event_now() + below(a, 5000));
 }
 
-static void bury_program(struct process *helper, void *arg)
+static void cleanup_program(struct process *helper, void *arg)
 {
 	struct actor *a = arg;
 
 	(void)helper;
-	process_bury(a->process);
+	process_destroy_objects(a->process);
 	if (!is_violated())
 		replace(a);
 	workload.repairs--;
@@ -194,7 +194,7 @@ void actor_died(struct process *p)
 	a->repairing = 0;
 	check_lost_actor(a);
 	workload.repairs++;
-	process_start(helper, bury_program, a, burial(a));
+	process_start(helper, cleanup_program, a, burial(a));
 }
 
 static void chore(struct actor *a)
@@ -217,7 +217,7 @@ void actor_program(struct process *p, void *arg)
 			a->spare_key = 0;
 			actor_equip(a);
 			if (workload.version > 1)
-				make_acquaintance(a);
+				connect_some(a);
 		}
 		busy = poll_all(a);
 		if (!chance(a, 0.1))

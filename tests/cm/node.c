@@ -57,7 +57,7 @@ bool link_has_given_key(const struct link_memory *link, const union link_address
 	return false;
 }
 
-void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why)
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_reason why)
 {
 }
 

@@ -474,7 +474,7 @@ static void channel(void)
 	if (how & 1)
 		nic_channel_take(&w.p[how >> 1 & 1].nic, number, &handle, drain, NULL);
 	else
-		nic_channel_settle(&w.p[0].nic, number, drain, NULL);
+		nic_channel_clear_stale(&w.p[0].nic, number, drain, NULL);
 	innocent = false;
 }
 

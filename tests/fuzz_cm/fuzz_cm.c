@@ -510,7 +510,7 @@ static void show_status(void)
 {
 	cm_status(&node.daemon, nowhere);
 	for (u32 i = 0; i < NODE_FILES; i++)
-		cm_file_settle(&node.file[i]);
+		cm_file_resignal(&node.file[i]);
 }
 
 /* --------------------------------------------------------------------- the target */

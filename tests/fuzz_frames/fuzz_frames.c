@@ -53,9 +53,9 @@ enum repair {
 	CODE = 1 << 7,
 };
 
-static const u8 codes[] = { VNET_ACK_DONE,      VNET_ACK_RESULT,   VNET_NACK_ABSENT,
-			    VNET_NACK_BUSY,     VNET_NACK_RNR,     VNET_NACK_EARLY,
-			    VNET_RETURN_NOBODY, VNET_RETURN_ERROR, VNET_RETURN_DROPPED };
+static const u8 codes[] = { VNET_ACK_DONE,     VNET_ACK_RESULT,   VNET_NACK_ABSENT,
+			    VNET_NACK_BUSY,    VNET_NACK_RNR,     VNET_NACK_EARLY,
+			    VNET_RETURN_NO_QP, VNET_RETURN_ERROR, VNET_RETURN_DROPPED };
 
 /* A code that no packet can have, or that the outstanding packet cannot have. */
 static bool is_wrong(const struct vnet_frame_ack *ack)
@@ -69,7 +69,7 @@ static bool is_wrong(const struct vnet_frame_ack *ack)
 	if (!(row->busy >> ack->channel & 1) || ack->seq != tx->seq || qp->qpn != tx->qpn)
 		return false;
 	return (ack->code == VNET_RETURN_DROPPED && qp->type == NIC_QPT_RC) ||
-	       (ack->code == VNET_RETURN_NOBODY && qp->type == NIC_QPT_UD) ||
+	       (ack->code == VNET_RETURN_NO_QP && qp->type == NIC_QPT_UD) ||
 	       (ack->code != VNET_RETURN_DROPPED && ack->code != VNET_NACK_BUSY &&
 		ack->code != VNET_ACK_DONE && qp->type == NIC_QPT_RAW_PACKET) ||
 	       (ack->code == VNET_ACK_RESULT && tx->opcode == VNET_WR_SEND);

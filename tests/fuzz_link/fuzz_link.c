@@ -219,12 +219,12 @@ static u32 finish(u8 *bytes, u32 length, u32 from)
 	struct seal seal;
 
 	if (((const struct vnet_frame *)(const void *)bytes)->proof != VNET_PROOF_MAC) {
-		nic_frame_sum(bytes, length);
+		nic_frame_set_crc(bytes, length);
 		return length;
 	}
 	choose_seal(&seal, from);
 	if (seal.secret == JUDGE_SECRETS) {
-		nic_frame_sum(bytes, length);
+		nic_frame_set_crc(bytes, length);
 		return length;
 	}
 	judge_seal(&seal, bytes, length);
@@ -331,7 +331,7 @@ static void call_peer(void)
 	u8 gid[16];
 
 	gid_of(&world_address[take8() % WORLD_ADDRESSES], gid);
-	nic_meet(&nic, gid);
+	nic_peer_call(&nic, gid);
 	plat_flush(&nic);
 }
 
@@ -462,7 +462,7 @@ static void honest_ack(u32 from, struct seal *seal)
 		judge_seal(seal, (void *)space, length);
 		length += TRAILER;
 	} else {
-		nic_frame_sum(space, length);
+		nic_frame_set_crc(space, length);
 	}
 	append((void *)space, length);
 	socket_arrive();

@@ -79,7 +79,7 @@ void plat_relax(void)
 {
 }
 
-bool plat_turn(struct nic *of)
+bool plat_yield(struct nic *of)
 {
 	return true;
 }
@@ -336,10 +336,10 @@ static void check_counters(void)
 	 * A cable that is down also counts departing frames; and the number of held frames is
 	 * limited.
 	 */
-	if (!c->deeds[LINK_WHILE_DOWN] && (!faulty || came < LINK_HELD / 2))
-		CHECK(came + c->deeds[LINK_DUPLICATED] ==
+	if (!c->injected[LINK_WHILE_DOWN] && (!faulty || came < LINK_HELD / 2))
+		CHECK(came + c->injected[LINK_DUPLICATED] ==
 		      verdicts[TAKEN] + c->oversize + c->no_mac + c->unknown_key + c->bad_mac +
-			      c->replayed + c->deeds[LINK_LOST] + link_held(link_memory));
+			      c->replayed + c->injected[LINK_LOST] + link_held(link_memory));
 }
 
 /*

@@ -396,7 +396,7 @@ static void send_lie(const struct lie *lie, u32 i)
 	u32 length = lie->tell(i);
 
 	if (lie->sealing == SEAL_CRC)
-		nic_frame_sum(bytes, length);
+		nic_frame_set_crc(bytes, length);
 	else
 		length = link_seal(&memory, &to, (u8 *)bytes, length);
 	CHECK(length && sendto(sock, bytes, length, 0, &to.any, sizeof(to.in)) == (ssize_t)length);

@@ -44,7 +44,7 @@ static const struct link_held *only_held(void)
 	return &memory.held[0];
 }
 
-static enum link_fate one_frame(enum link_direction direction)
+static enum link_action one_frame(enum link_direction direction)
 {
 	u8 frame[LENGTH] = { 0 };
 
@@ -57,10 +57,13 @@ static void decide(struct decision *d, enum link_direction direction)
 
 	memset(d, 0, sizeof(*d));
 	(void)link_fault(&host, direction, &peer, d->frame, LENGTH);
-	d->lost = (u32)(memory.counters.deeds[LINK_LOST] - before.deeds[LINK_LOST]);
-	d->twice = (u32)(memory.counters.deeds[LINK_DUPLICATED] - before.deeds[LINK_DUPLICATED]);
-	d->corrupted = (u32)(memory.counters.deeds[LINK_CORRUPTED] - before.deeds[LINK_CORRUPTED]);
-	d->reordered = (u32)(memory.counters.deeds[LINK_REORDERED] - before.deeds[LINK_REORDERED]);
+	d->lost = (u32)(memory.counters.injected[LINK_LOST] - before.injected[LINK_LOST]);
+	d->twice =
+		(u32)(memory.counters.injected[LINK_DUPLICATED] - before.injected[LINK_DUPLICATED]);
+	d->corrupted =
+		(u32)(memory.counters.injected[LINK_CORRUPTED] - before.injected[LINK_CORRUPTED]);
+	d->reordered =
+		(u32)(memory.counters.injected[LINK_REORDERED] - before.injected[LINK_REORDERED]);
 	forget_held();
 }
 
@@ -88,8 +91,8 @@ static struct decision first[FRAMES], again[FRAMES];
 static void same_seed(void)
 {
 	decide_all(first, &mixed);
-	CHECK(memory.counters.deeds[LINK_LOST] && memory.counters.deeds[LINK_DUPLICATED]);
-	CHECK(memory.counters.deeds[LINK_REORDERED] && memory.counters.deeds[LINK_CORRUPTED]);
+	CHECK(memory.counters.injected[LINK_LOST] && memory.counters.injected[LINK_DUPLICATED]);
+	CHECK(memory.counters.injected[LINK_REORDERED] && memory.counters.injected[LINK_CORRUPTED]);
 	decide_all(again, &mixed);
 	CHECK(!memcmp(first, again, sizeof(first)));
 }
@@ -158,9 +161,9 @@ static void directions(void)
 			bool lost;
 
 			begin(&all);
-			lost = one_frame(both[i]) == LINK_FATE_GONE;
+			lost = one_frame(both[i]) == LINK_CONSUMED;
 			CHECK_EQUAL(lost, (all.directions & both[i]) != 0);
-			CHECK_EQUAL(memory.counters.deeds[LINK_LOST], lost);
+			CHECK_EQUAL(memory.counters.injected[LINK_LOST], lost);
 		}
 	}
 }
@@ -180,7 +183,7 @@ static void kept_back(u64 least)
 {
 	u64 before = plat_clock(), after;
 
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	after = plat_clock();
 	CHECK(only_held()->due >= before + least);
 	CHECK(only_held()->due <= after + least);
@@ -196,7 +199,7 @@ static void reorder_by(void)
 	faults.reorder_by = 3000;
 	begin(&faults);
 	kept_back(3 * NSEC_PER_MSEC);
-	CHECK_EQUAL(memory.counters.deeds[LINK_REORDERED], 1);
+	CHECK_EQUAL(memory.counters.injected[LINK_REORDERED], 1);
 	faults.delay = 2000;
 	begin(&faults);
 	kept_back(5 * NSEC_PER_MSEC);
@@ -210,9 +213,9 @@ static void overtaken(void)
 					    .directions = LINK_IN };
 
 	begin(&faults);
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	memory.faults.reorder = 0;
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_PASS);
 	taken = 0;
 	CHECK_EQUAL(link_release(&nic, take), only_held()->due);
 	CHECK_EQUAL(taken, 0);
@@ -224,7 +227,7 @@ static void overtaken(void)
 /* The next frame gets this place in the queue, and is due at least so long after the one before. */
 static void due_after(u32 place, u64 least)
 {
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	CHECK_EQUAL(link_held(&memory), place + 1);
 	CHECK(!place || memory.held[place].due >= memory.held[place - 1].due + least);
 }
@@ -238,15 +241,15 @@ static void rate(void)
 
 	begin(&faults);
 	begun = plat_clock();
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_PASS);
 	for (u32 i = 0; i < LINK_HELD; i++)
 		due_after(i, takes);
 	CHECK(memory.held[0].due >= begun + takes);
-	CHECK_EQUAL(memory.counters.deeds[LINK_DELAYED], LINK_HELD);
+	CHECK_EQUAL(memory.counters.injected[LINK_DELAYED], LINK_HELD);
 	/* Each direction has its own rate limit. */
 	forget_held();
 	memory.faults.directions = LINK_OUT;
-	CHECK_EQUAL(one_frame(LINK_OUT), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_OUT), LINK_PASS);
 }
 
 /* Frames beyond the limit are lost, and do not use up time of others. */
@@ -256,17 +259,17 @@ static void rate_too_low(void)
 	u64 last;
 
 	begin(&faults);
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_PASS);
 	for (u32 i = 0; i < LINK_HELD; i++)
-		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.deeds[LINK_LIMITED], 0);
+		CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
+	CHECK_EQUAL(memory.counters.injected[LINK_LIMITED], 0);
 	for (u32 i = 0; i < 100; i++)
-		CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.deeds[LINK_LIMITED], 100);
+		CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
+	CHECK_EQUAL(memory.counters.injected[LINK_LIMITED], 100);
 	CHECK_EQUAL(link_held(&memory), LINK_HELD);
 	last = memory.held[LINK_HELD - 1].due;
 	forget_held();
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	CHECK_EQUAL(only_held()->due, last + 1000 * NSEC_PER_MSEC);
 }
 
@@ -276,11 +279,11 @@ static void other_rate(void)
 	const struct link_faults faults = { .rate = 1, .directions = LINK_IN };
 
 	begin(&faults);
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_PASS);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	forget_held();
 	memory.faults.rate = 100 << 20;
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GO);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_PASS);
 }
 
 /* ------------------------------------------------------------------------ peers */
@@ -295,7 +298,7 @@ static void set_peer(u32 i, u8 last, const struct link_faults *faults)
 	memory.faulty_peers.n = i + 1;
 }
 
-static enum link_fate frame_of(u8 last)
+static enum link_action frame_of(u8 last)
 {
 	union link_address address = { .in = { .sin_family = AF_INET } };
 	u8 frame[LENGTH] = { 0 };
@@ -315,22 +318,22 @@ static void of_peers(void)
 	begin(&all);
 	set_peer(0, 2, &none);
 	set_peer(1, 3, &cut);
-	CHECK_EQUAL(frame_of(1), LINK_FATE_TWICE);
-	CHECK_EQUAL(frame_of(2), LINK_FATE_GO);
-	CHECK_EQUAL(frame_of(3), LINK_FATE_GONE);
-	CHECK_EQUAL(memory.counters.deeds[LINK_WHILE_DOWN], 1);
+	CHECK_EQUAL(frame_of(1), LINK_SEND_TWICE);
+	CHECK_EQUAL(frame_of(2), LINK_PASS);
+	CHECK_EQUAL(frame_of(3), LINK_CONSUMED);
+	CHECK_EQUAL(memory.counters.injected[LINK_WHILE_DOWN], 1);
 	/* Each peer has its own counters, and the link counts all. */
-	CHECK_EQUAL(memory.course[0].deeds[LINK_WHILE_DOWN], 0);
-	CHECK_EQUAL(memory.course[2].deeds[LINK_WHILE_DOWN], 1);
-	CHECK_EQUAL(memory.counters.deeds[LINK_DUPLICATED], 1);
-	CHECK_EQUAL(memory.course[0].deeds[LINK_DUPLICATED], 1);
+	CHECK_EQUAL(memory.course[0].injected[LINK_WHILE_DOWN], 0);
+	CHECK_EQUAL(memory.course[2].injected[LINK_WHILE_DOWN], 1);
+	CHECK_EQUAL(memory.counters.injected[LINK_DUPLICATED], 1);
+	CHECK_EQUAL(memory.course[0].injected[LINK_DUPLICATED], 1);
 	/* Frames are numbered for each peer, except those that a cable that is down drops. */
 	CHECK_EQUAL(memory.course[0].considered, 1);
 	CHECK_EQUAL(memory.course[1].considered, 1);
 	CHECK_EQUAL(memory.course[2].considered, 0);
 	/* An invalid count in shared memory leads to no other memory. */
 	memory.faulty_peers.n = ~0u;
-	CHECK_EQUAL(frame_of(4), LINK_FATE_TWICE);
+	CHECK_EQUAL(frame_of(4), LINK_SEND_TWICE);
 }
 
 /* A free entry belongs to no peer, and later entries are found. */
@@ -343,8 +346,8 @@ static void left_by_a_peer(void)
 	set_peer(0, 2, &none);
 	set_peer(1, 3, &none);
 	memset(&memory.faulty_peers.one[0], 0, sizeof(memory.faulty_peers.one[0]));
-	CHECK_EQUAL(frame_of(2), LINK_FATE_GONE);
-	CHECK_EQUAL(frame_of(3), LINK_FATE_GO);
+	CHECK_EQUAL(frame_of(2), LINK_CONSUMED);
+	CHECK_EQUAL(frame_of(3), LINK_PASS);
 }
 
 static void ipv6_peer(void)
@@ -358,9 +361,9 @@ static void ipv6_peer(void)
 	begin(&none);
 	set_peer(0, 2, &cut);
 	memcpy(memory.faulty_peers.one[0].peer, &address.in6.sin6_addr, 16);
-	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_FATE_GONE);
+	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_CONSUMED);
 	address.in6.sin6_addr.s6_addr[15]++;
-	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_FATE_GO);
+	CHECK_EQUAL(link_fault(&host, LINK_IN, &address.nic, frame, LENGTH), LINK_PASS);
 }
 
 /* Decisions for a peer depend on its own seed and numbers, and not on other peers' frames. */
@@ -368,7 +371,7 @@ static void seed_of_a_peer(void)
 {
 	const struct link_faults all = { .loss = SHARE(30), .seed = 5, .directions = LINK_OUT };
 	struct link_faults half = { .loss = SHARE(50), .seed = 7, .directions = LINK_OUT };
-	enum link_fate alone[FRAMES];
+	enum link_action alone[FRAMES];
 
 	begin(&all);
 	set_peer(0, 2, &half);
@@ -402,7 +405,7 @@ static void on_the_way_to_a_peer(void)
 	}
 	link_release(&nic, take);
 	CHECK_EQUAL(taken, 1);
-	CHECK_EQUAL(memory.course[1].deeds[LINK_WHILE_DOWN], 1);
+	CHECK_EQUAL(memory.course[1].injected[LINK_WHILE_DOWN], 1);
 	CHECK_EQUAL(link_held(&memory), 0);
 }
 
@@ -416,7 +419,7 @@ static void died_with_entries(void)
 
 	begin(&faults);
 	nic.self = 7;
-	CHECK_EQUAL(one_frame(LINK_IN), LINK_FATE_GONE);
+	CHECK_EQUAL(one_frame(LINK_IN), LINK_CONSUMED);
 	memory.held[0].due = plat_clock();
 	memory.held[1].state = 8 << 8 | 1;
 	memory.held[2].state = 8 << 8 | 3;

@@ -347,12 +347,12 @@ struct waiter {
 	volatile bool done;
 };
 
-static volatile sig_atomic_t held, let_go;
+static volatile sig_atomic_t held, drain_early;
 
 static void hold(int sig)
 {
 	held = 1;
-	while (!let_go)
+	while (!drain_early)
 		sched_yield();
 }
 
@@ -406,7 +406,7 @@ static void closed_elsewhere(void)
 	EXPECT(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&address, 1000));
 	AWAIT(is_readable(channel));
 	rdma_destroy_event_channel(channel);
-	let_go = 1;
+	drain_early = 1;
 	AWAIT(sleeps_or_is_done(&waiter));
 	EXPECT(!waiter.done);
 	EXPECT(!pthread_cancel(waiter.thread) && !pthread_join(waiter.thread, NULL));

@@ -339,14 +339,14 @@ static void settle(void **state)
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
 	u32 drained = 0;
 
-	assert_int_equal(nic_channel_settle(&w.agent, w.config.max_channel, nothing, &drained),
+	assert_int_equal(nic_channel_clear_stale(&w.agent, w.config.max_channel, nothing, &drained),
 			 NIC_EINVAL);
 	w.agent.channel[CHANNEL].lock = 7;
-	assert_int_equal(nic_channel_settle(&w.agent, CHANNEL, nothing, NULL), NIC_BUSY);
+	assert_int_equal(nic_channel_clear_stale(&w.agent, CHANNEL, nothing, NULL), NIC_BUSY);
 	w.agent.channel[CHANNEL].lock = 0;
 	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
 	send_with(&pair, 0);
-	assert_int_equal(nic_channel_settle(&w.agent, CHANNEL, nothing, NULL), NIC_OK);
+	assert_int_equal(nic_channel_clear_stale(&w.agent, CHANNEL, nothing, NULL), NIC_OK);
 	assert_true(one_event(&w.p[1], 99));
 }
 

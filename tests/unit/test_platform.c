@@ -253,7 +253,7 @@ void plat_relax(void)
 		tp.on_relax();
 }
 
-bool plat_turn(struct nic *nic)
+bool plat_yield(struct nic *nic)
 {
 	nic_fetch_add(&tp.turns, 1);
 	return !tp.leaves;
@@ -286,11 +286,11 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 	return false;
 }
 
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 }
 
-void plat_unknown(struct nic *nic, const u8 *gid)
+void plat_report_unknown(struct nic *nic, const u8 *gid)
 {
 }
 

@@ -90,7 +90,7 @@ struct tp {
 	void (*on_clock)(void);
 	/* Called in each iteration of a spin loop. */
 	void (*on_relax)(void);
-	/* Number of calls of plat_turn(), and whether it tells callers to leave. */
+	/* Number of calls of plat_yield(), and whether it tells callers to leave. */
 	u32 turns;
 	bool leaves;
 };

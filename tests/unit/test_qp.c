@@ -141,13 +141,13 @@ static void destroy_waits_for_who_is_inside(void **state)
 	for (u32 i = 0; i < 3; i++) {
 		*lock[i] = 5;
 		assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_BUSY);
-		assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 5);
+		assert_int_equal(nic_qp_lock_owner(&w.agent, qp->qpn), 5);
 		assert_locks_free(5);
 		*lock[i] = 0;
 	}
 	assert_int_equal(frame(qp)->qpn, qp->qpn);
 	assert_int_equal(nic_qp_destroy(&w.agent, qp->qpn), NIC_OK);
-	assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 0);
+	assert_int_equal(nic_qp_lock_owner(&w.agent, qp->qpn), 0);
 }
 
 /* The peer is executing a write: destruction waits until it ends. */
@@ -157,7 +157,7 @@ static void destroy_waits_for_the_peer(void **state)
 
 	frame(pair.a)->sq_lock = 5;
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);
-	assert_int_equal(nic_qp_holder(&w.agent, pair.b->qpn), 5);
+	assert_int_equal(nic_qp_lock_owner(&w.agent, pair.b->qpn), 5);
 	/* The QP is sealed: no new operation begins. */
 	assert_int_equal(state_of(pair.b), NIC_QPS_RESET);
 	assert_int_equal(nic_qp_destroy(&w.agent, pair.b->qpn), NIC_BUSY);

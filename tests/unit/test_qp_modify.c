@@ -339,11 +339,11 @@ static void busy_changes_nothing(void **state)
 	for (u32 i = 0; i < 3; i++) {
 		*lock[i] = 7;
 		assert_int_equal(to_state(qp, NIC_QPS_INIT, 0), NIC_BUSY);
-		assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 7);
+		assert_int_equal(nic_qp_lock_owner(&w.agent, qp->qpn), 7);
 		*lock[i] = 0;
 		assert_int_equal(state_of(qp), NIC_QPS_RESET);
 	}
-	assert_int_equal(nic_qp_holder(&w.agent, qp->qpn), 0);
+	assert_int_equal(nic_qp_lock_owner(&w.agent, qp->qpn), 0);
 	assert_int_equal(to_state(qp, NIC_QPS_INIT, 0), NIC_OK);
 }
 

@@ -28,7 +28,7 @@ static bool take_by(u32 key, u32 sender, u64 number)
 		.given = true,
 	};
 
-	return nic_replay_take(&w.agent, replay, &proof);
+	return nic_replay_accept(&w.agent, replay, &proof);
 }
 
 static bool take(u32 sender, u64 number)
@@ -179,7 +179,7 @@ static void keys_come_and_go(void **state)
 	for (u32 i = 0; i < NIC_REPLAY_SENDERS - 1; i++)
 		assert_true(take(i, 7));
 	assert_true(take_by(TWO, 0, 7));
-	nic_replay_keep(replay, two, 2);
+	nic_replay_set_keys(replay, two, 2);
 	/* Frames that were sent before the key was removed. */
 	assert_false(take(5, 7));
 	tp.clock += 10 * MS;

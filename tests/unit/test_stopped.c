@@ -3,7 +3,7 @@
  * A process is stopped (SIGSTOP, a debugger) inside the firmware, at every numbered step. It
  * keeps the locks that it holds there. Unrelated queue pairs are not affected. Queue pairs that
  * are connected to it wait, or time out. Commands of the agent that need its locks return
- * NIC_BUSY, and nic_qp_holder() names it. When the process continues, everything completes
+ * NIC_BUSY, and nic_qp_lock_owner() names it. When the process continues, everything completes
  * normally.
  */
 #include <string.h>
@@ -56,7 +56,7 @@ static void others_run_on(void)
 static void done_or_named(enum nic_result result)
 {
 	if (result == NIC_BUSY)
-		assert_int_equal(nic_qp_holder(&w.agent, s.b->qpn), w.p[0].nic.self);
+		assert_int_equal(nic_qp_lock_owner(&w.agent, s.b->qpn), w.p[0].nic.self);
 	else
 		assert_int_equal(result, NIC_OK);
 }

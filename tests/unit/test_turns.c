@@ -76,7 +76,7 @@ static void end(struct pair *pair, u8 opcode)
 
 /* ----------------------------------------------------------------- long requests */
 
-/* The posting process executes the whole request, and calls plat_turn() between stretches. */
+/* The posting process executes the whole request, and calls plat_yield() between stretches. */
 static void long_requests(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -97,7 +97,7 @@ static void long_requests(void **state)
 	}
 }
 
-/* If plat_turn() ends the call, the NIC processor does the rest, in several rounds. */
+/* If plat_yield() ends the call, the NIC processor does the rest, in several rounds. */
 static void the_rest_is_left(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);

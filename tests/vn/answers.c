@@ -10,7 +10,7 @@
 #define PLACE 4096u
 #define CODE(n) (1ull << (n))
 #define NOT_NOW (CODE(VNET_NACK_ABSENT) | CODE(VNET_NACK_BUSY) | CODE(VNET_NACK_EARLY))
-#define NEVER (CODE(VNET_RETURN_NOBODY) | CODE(VNET_RETURN_ERROR))
+#define NEVER (CODE(VNET_RETURN_NO_QP) | CODE(VNET_RETURN_ERROR))
 
 /* Every kind of request, and the acknowledgement codes that it can have. */
 static const struct kind {
@@ -194,7 +194,7 @@ static void take_codes(const struct kind *kind)
 		}
 		arrives(length);
 		CHECK(!c->bad_field && !c->stale_answers);
-		if (code >= VNET_NACK_FIRST && code <= VNET_RETURN_NOBODY)
+		if (code >= VNET_NACK_FIRST && code <= VNET_RETURN_NO_QP)
 			CHECK(tx->flags & NIC_TX_NACKED);
 		else
 			CHECK(!side[0].nic.row[0].busy);

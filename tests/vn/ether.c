@@ -25,7 +25,7 @@ static void make_world(u32 seed)
 
 static void meet(void)
 {
-	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
+	nic_peer_call(&side[0].nic, side[1].nic.hdr->gid[0]);
 	pass(20 * MS);
 	CHECK(side[0].nic.hdr->row_high == 1 && side[0].nic.row[0].state == NIC_ROW_UP);
 }
@@ -290,7 +290,7 @@ static void test_silent(void)
 	faults.lose = 1000;
 	send_one(5);
 	CHECK(now_ns - since < 1500 * MS);
-	for (u64 i = 0; i < NIC_LONELIEST; i++)
+	for (u64 i = 0; i < NIC_MAX_GIVEUPS; i++)
 		send_one(6);
 	since = now_ns;
 	send_one(7);
@@ -418,14 +418,14 @@ static void test_under_way(void)
 {
 	make_world(10);
 	make_frame(side[0].data, LENGTH, 0x88b5, 5);
-	CHECK(!nic_mcast_is_under_way(&side[0].nic, sender->qpn));
+	CHECK(!nic_mcast_is_pending(&side[0].nic, sender->qpn));
 	meet();
 	faults.lose = 1000;
 	post(5, LENGTH);
-	CHECK(nic_mcast_is_under_way(&side[0].nic, sender->qpn));
+	CHECK(nic_mcast_is_pending(&side[0].nic, sender->qpn));
 	faults.lose = 0;
 	CHECK(end_wait(sender).wr_id == 5);
-	CHECK(!nic_mcast_is_under_way(&side[0].nic, sender->qpn));
+	CHECK(!nic_mcast_is_pending(&side[0].nic, sender->qpn));
 	world_free();
 }
 

@@ -30,8 +30,8 @@ static void make_world(u32 seed)
 
 static void meet(void)
 {
-	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
-	nic_meet(&side[0].nic, side[1].nic.hdr->gid[1]);
+	nic_peer_call(&side[0].nic, side[1].nic.hdr->gid[0]);
+	nic_peer_call(&side[0].nic, side[1].nic.hdr->gid[1]);
 	pass(20 * MS);
 	CHECK(side[0].nic.hdr->row_high == 2 && side[0].nic.row[0].state == NIC_ROW_UP &&
 	      side[0].nic.row[1].state == NIC_ROW_UP);
@@ -265,7 +265,7 @@ static void silent(u64 longest, u32 ways)
 	faults.lose = 1000;
 	send_one(5);
 	CHECK(now_ns - since < longest);
-	for (u64 i = 0; i < NIC_LONELIEST * ways; i++)
+	for (u64 i = 0; i < NIC_MAX_GIVEUPS * ways; i++)
 		send_one(6);
 	since = now_ns;
 	dropped = side[0].nic.hdr->counters.unreachable;
@@ -289,7 +289,7 @@ static void test_silent(void)
 {
 	make_world(1);
 	attach(far[0], group);
-	nic_meet(&side[0].nic, side[1].nic.hdr->gid[0]);
+	nic_peer_call(&side[0].nic, side[1].nic.hdr->gid[0]);
 	silent(400 * MS, 1);
 	world_free();
 
@@ -313,7 +313,7 @@ static void test_counted_once(void)
 	row = side[0].nic.row;
 	row[0].address.bytes[0] = 3;
 	row[0].incarnation++;
-	row[0].lonely = NIC_LONELIEST;
+	row[0].giveups = NIC_MAX_GIVEUPS;
 	row[1].lock = 99;
 	end_send(sender, &w, 0, LENGTH);
 	pass(10 * MS);
@@ -419,11 +419,11 @@ static void test_dead_way(void)
 	end_recv(far[0], 0, HALF, SLOT);
 	end_recv(far[0], 0, HALF, SLOT);
 	row = &side[0].nic.row[0];
-	row->lonely = NIC_LONELIEST;
+	row->giveups = NIC_MAX_GIVEUPS;
 	send_one(5);
 	has(far[0], 5, 0);
 	pass(500 * MS);
-	CHECK(!row->lonely);
+	CHECK(!row->giveups);
 	send_one(6);
 	has(far[0], 6, 0);
 	end_has_nothing(far[0]);

@@ -62,7 +62,7 @@ static void make(u8 opcode, u32 length)
 static void arrives_from(u8 address, u32 length)
 {
 	head->crc = 0;
-	nic_frame_sum(space, length);
+	nic_frame_set_crc(space, length);
 	deliver_from(1, address, space, length);
 	nic_receive_end(&side[1].nic);
 }
@@ -188,7 +188,7 @@ static void test_lengths(void)
 		((struct vnet_frame_op *)(longest + 1))->msg_len =
 			nic_to_le32(length - (u32)(sizeof(*head) + sizeof(*op)));
 		longest->crc = 0;
-		nic_frame_sum(long_frame, length);
+		nic_frame_set_crc(long_frame, length);
 		deliver_from(1, 0, long_frame, length);
 		CHECK(counters(1)->bad_length == before + 1);
 	}
@@ -322,7 +322,7 @@ static void test_known(void)
 	still_works();
 }
 
-/* nic_meet() fills at most half of the rows, and a known peer needs no new row. */
+/* nic_peer_call() fills at most half of the rows, and a known peer needs no new row. */
 static void test_meet(void)
 {
 	u8 gid[16];
@@ -330,7 +330,7 @@ static void test_meet(void)
 	memcpy(gid, side[0].nic.hdr->gid[0], sizeof(gid));
 	for (u32 i = 0; i < 4; i++) {
 		gid[13] = (u8)i;
-		nic_meet(&side[1].nic, gid);
+		nic_peer_call(&side[1].nic, gid);
 		CHECK(side[1].nic.hdr->row_high == (i ? 2 : 1));
 	}
 }
@@ -612,18 +612,18 @@ static void test_rights(void)
 	op->compare_add = nic_to_le64(0xee);
 	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
 
-	/* Another transport type, or a queue pair in the error state, gets RETURN_NOBODY. */
+	/* Another transport type, or a queue pair in the error state, gets RETURN_NO_QP. */
 	begin_connected(41, NIC_QPT_RC);
 	memset(side[1].data, 0, 64);
 	qp = end_qp(connected[1]);
 	make(VNET_WR_RDMA_WRITE, 64);
 	op->qp_type = NIC_QPT_UC;
 	arrives();
-	CHECK(answer() == VNET_RETURN_NOBODY && !is_written() && qp->state == NIC_QPS_RTS);
+	CHECK(answer() == VNET_RETURN_NO_QP && !is_written() && qp->state == NIC_QPS_RTS);
 	end_state(connected[1], NIC_QPS_ERR, NULL);
 	make(VNET_WR_RDMA_WRITE, 64);
 	arrives();
-	CHECK(answer() == VNET_RETURN_NOBODY && !is_written());
+	CHECK(answer() == VNET_RETURN_NO_QP && !is_written());
 	world_free();
 }
 
@@ -807,7 +807,7 @@ static void answers(void)
 	u32 length = sizeof(*head) + sizeof(*ack);
 
 	head->crc = 0;
-	nic_frame_sum(space, length);
+	nic_frame_set_crc(space, length);
 	deliver_from(0, 1, space, length);
 	nic_receive_end(&side[0].nic);
 }
@@ -979,7 +979,7 @@ static void test_first_failure(void)
 		ack[i].timestamp = nic_to_le32(row_of(0)->tx[i].timestamp);
 	}
 	head->crc = 0;
-	nic_frame_sum(space, length);
+	nic_frame_set_crc(space, length);
 	deliver_from(0, 1, space, length);
 	(void)end_expect(connected[0], 3, VNET_WC_REM_ACCESS_ERR);
 	CHECK(end_wait(connected[0]).status == VNET_WC_WR_FLUSH_ERR);

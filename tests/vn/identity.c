@@ -30,7 +30,7 @@ static void still_works(void)
 static void arrives_from(u8 address, u32 length)
 {
 	head->crc = 0;
-	nic_frame_sum(space, length);
+	nic_frame_set_crc(space, length);
 	deliver_from(1, address, space, length);
 }
 
@@ -549,7 +549,7 @@ static void test_addressed(void)
 	nic_receive_end(&side[1].nic);
 	CHECK(!is_written());
 	(void)last_frame(ELSEWHERE, space);
-	CHECK(head->kind == VNET_FRAME_ACK && head->nacks == 1 && ack->code == VNET_RETURN_NOBODY);
+	CHECK(head->kind == VNET_FRAME_ACK && head->nacks == 1 && ack->code == VNET_RETURN_NO_QP);
 	/* With the numbers of another row than the one whose secret the frame has. */
 	length = make_write(64);
 	head->dst_row = nic_to_le32(side[1].nic.row[i].id);

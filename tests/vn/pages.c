@@ -384,12 +384,12 @@ static void sent_again_after_it_was_done(void)
 	stream_sends(connected[0], connected[1], 5, 1, false);
 	ep = nic_endpoint_at(&side[0].nic, end_qp(connected[0]));
 	CHECK(ep && ep->una == ep->next);
-	ep->again = 1ull << ((ep->next + 7) % NIC_WINDOW) | 1ull << ((ep->next - 1) % NIC_WINDOW);
+	ep->resend = 1ull << ((ep->next + 7) % NIC_WINDOW) | 1ull << ((ep->next - 1) % NIC_WINDOW);
 	ep->gated = 1;
 	ep->gate = ep->next - 1;
 	ep->allowed = 1;
 	stream_sends(connected[0], connected[1], 100, 16, false);
-	CHECK(!ep->again);
+	CHECK(!ep->resend);
 	world_free();
 }
 

@@ -229,7 +229,7 @@ static void test_lonely(void)
 	/* The row recovers when the peer answers again. */
 	faults.lose = 0;
 	arrives(100);
-	CHECK(!side[0].nic.row[0].lonely);
+	CHECK(!side[0].nic.row[0].giveups);
 	world_free();
 }
 

@@ -163,18 +163,18 @@ static void test_heard_in_use(void)
 	world_free();
 }
 
-/* A thread that calls nic_patience() with an old time does not change the patience clock. */
+/* A thread that calls nic_timeout_clock() with an old time does not change the timeout clock. */
 static void test_late_look(void)
 {
 	u64 before;
 
 	begin();
-	before = nic_patience(&side[0].nic, now_ns);
-	CHECK(nic_patience(&side[0].nic, now_ns - 500 * MS) <= before);
-	CHECK(nic_patience(&side[0].nic, now_ns) == before);
+	before = nic_timeout_clock(&side[0].nic, now_ns);
+	CHECK(nic_timeout_clock(&side[0].nic, now_ns - 500 * MS) <= before);
+	CHECK(nic_timeout_clock(&side[0].nic, now_ns) == before);
 	/* A pause counts for little; later time counts in full. */
-	CHECK(nic_patience(&side[0].nic, now_ns + 3000 * MS) <= before + 6 * MS);
-	CHECK(nic_patience(&side[0].nic, now_ns + 3004 * MS) >= before + 4 * MS);
+	CHECK(nic_timeout_clock(&side[0].nic, now_ns + 3000 * MS) <= before + 6 * MS);
+	CHECK(nic_timeout_clock(&side[0].nic, now_ns + 3004 * MS) >= before + 4 * MS);
 	world_free();
 }
 

@@ -198,7 +198,7 @@ void plat_relax(void)
 		f();
 }
 
-bool plat_turn(struct nic *nic)
+bool plat_yield(struct nic *nic)
 {
 	return true;
 }
@@ -234,7 +234,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 	u64 delay = 5000;
 
 	CHECK(length <= VNET_WIRE_MAX_FRAME && i < 4);
-	nic_frame_sum(frame_buffer, length);
+	nic_frame_set_crc(frame_buffer, length);
 	memcpy(last[i], frame_buffer, length);
 	last_length[i] = length;
 	/* No NIC has these addresses; a test may act as their NIC. */
@@ -282,12 +282,12 @@ bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const
 	return true;
 }
 
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	refused++;
 }
 
-void plat_unknown(struct nic *nic, const u8 *gid)
+void plat_report_unknown(struct nic *nic, const u8 *gid)
 {
 }
 
@@ -336,7 +336,7 @@ struct nic_proof prove(void *frame, u32 length)
 	bool mac = length >= sizeof(*head) && head->proof == VNET_PROOF_MAC;
 
 	return (struct nic_proof){ .key = world_key,
-				   .given = mac && nic_frame_is_whole(frame, length),
+				   .given = mac && nic_frame_crc_ok(frame, length),
 				   .local = !macs };
 }
 

@@ -85,7 +85,7 @@ extern void (*on_frame)(u32 i, const void *frame, u32 length);
 extern bool groups;
 /* Peers are on other machines: frames are proved by MACs only. */
 extern bool macs;
-/* Number of the key of both sides; number of calls of plat_refused(). */
+/* Number of the key of both sides; number of calls of plat_report_refused(). */
 extern u32 world_key, refused;
 /* Size of registered memory in worlds that are made from now on. */
 extern u32 world_data_bytes;

@@ -389,8 +389,10 @@ static void objects(struct socket s)
 
 static void what_is_not_there(struct socket s)
 {
-	static const uint16_t not_here[] = { NLDEV(SET),     NLDEV(NEWLINK),  NLDEV(DELLINK),
-					     NLDEV(SYS_SET), NLDEV(STAT_SET), NLDEV(STAT_DEL) };
+	static const uint16_t not_supported[] = {
+		NLDEV(SET),     NLDEV(NEWLINK),  NLDEV(DELLINK),
+		NLDEV(SYS_SET), NLDEV(STAT_SET), NLDEV(STAT_DEL)
+	};
 	static const uint16_t unknown[] = {
 		NLDEV(UNSPEC),
 		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, 8),
@@ -405,10 +407,10 @@ static void what_is_not_there(struct socket s)
 	};
 	struct message m;
 
-	for (size_t i = 0; i < sizeof(not_here) / sizeof(not_here[0]); i++) {
-		m = make_for(not_here[i], 0, 0);
+	for (size_t i = 0; i < sizeof(not_supported) / sizeof(not_supported[0]); i++) {
+		m = make_for(not_supported[i], 0, 0);
 		expect_error(s, &m, -EOPNOTSUPP);
-		m = make_for(not_here[i], NLM_F_DUMP, 0);
+		m = make_for(not_supported[i], NLM_F_DUMP, 0);
 		expect_error(s, &m, -EINVAL);
 	}
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {

@@ -88,7 +88,7 @@ void plat_relax(void)
 }
 
 /* The kernel preempts threads and delivers signals at any time. */
-bool plat_turn(struct nic *nic)
+bool plat_yield(struct nic *nic)
 {
 	(void)nic;
 	return true;

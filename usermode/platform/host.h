@@ -89,7 +89,7 @@ struct host {
 	int (*bring)(const struct host *host, const struct nic_piece *piece, u64 length, u64 since);
 	/*
 	 * Tell the user that this NIC cannot communicate with the NIC with this GID, and why (enum
-	 * link_refusal_why); or NULL.
+	 * link_refusal_reason); or NULL.
 	 */
 	void (*refused)(struct host *host, const u8 *gid, u32 why);
 

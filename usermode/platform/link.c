@@ -44,7 +44,7 @@ struct link_batch {
 };
 
 /* The batch of this thread, from its first frame to the flush. */
-static __thread struct link_batch *in_hand __attribute__((tls_model("initial-exec")));
+static __thread struct link_batch *thread_batch __attribute__((tls_model("initial-exec")));
 
 /* ------------------------------------------------------------ begin and end */
 
@@ -93,8 +93,8 @@ void link_close(struct host *host)
 	for (u32 i = 0; link->batch && i < BATCHES; i++)
 		if (link->batch[i].arena)
 			raw_munmap(link->batch[i].arena, ARENA_SIZE);
-	if (in_hand && in_hand->host == host)
-		in_hand = NULL;
+	if (thread_batch && thread_batch->host == host)
+		thread_batch = NULL;
 	if (link->batch)
 		raw_munmap(link->batch, batches_size());
 	link->batch = NULL;
@@ -144,7 +144,8 @@ static struct link_batch *take_batch(struct host *host)
 }
 
 /* Returns how many frames, from the first on, can be sent as one datagram. */
-static u32 count_alike(const struct link_batch *batch, u32 first, const struct link_memory *memory)
+static u32 count_gso_frames(const struct link_batch *batch, u32 first,
+			    const struct link_memory *memory)
 {
 	u32 length = batch->frame[first].length;
 	u32 total = length;
@@ -205,7 +206,7 @@ static void make_messages(struct link_batch *batch, u32 first, struct outgoing *
 {
 	out->n = 0;
 	while (first < batch->n) {
-		u32 n = count_alike(batch, first, batch->host->link.memory);
+		u32 n = count_gso_frames(batch, first, batch->host->link.memory);
 		struct mmsghdr *msg = &out->msg[out->n];
 
 		make_message(batch, first, n, &msg->msg_hdr, &out->iov[first],
@@ -279,15 +280,16 @@ static void send_batch(struct link_batch *batch)
 /* Returns this thread's batch for the host, with room for one more frame, or NULL. */
 static struct link_batch *batch_with_room(struct host *host)
 {
-	if (unlikely(in_hand && in_hand->host != host))
-		link_flush(in_hand->host);
-	if (!in_hand)
-		in_hand = take_batch(host);
-	if (in_hand &&
-	    (in_hand->n == BATCH_FRAMES ||
-	     in_hand->used + VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer) > ARENA_SIZE))
-		send_batch(in_hand);
-	return in_hand;
+	if (unlikely(thread_batch && thread_batch->host != host))
+		link_flush(thread_batch->host);
+	if (!thread_batch)
+		thread_batch = take_batch(host);
+	if (thread_batch &&
+	    (thread_batch->n == BATCH_FRAMES ||
+	     thread_batch->used + VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer) >
+		     ARENA_SIZE))
+		send_batch(thread_batch);
+	return thread_batch;
 }
 
 static void add(struct link_batch *batch, const struct nic_address *to, u32 length)
@@ -314,13 +316,13 @@ void link_queue(struct host *host, const struct nic_address *to, const void *fra
 
 void link_flush(struct host *host)
 {
-	struct link_batch *batch = in_hand;
+	struct link_batch *batch = thread_batch;
 
 	if (!batch || batch->host != host)
 		return;
 	if (batch->n)
 		send_batch(batch);
-	in_hand = NULL;
+	thread_batch = NULL;
 	nic_store_release(&batch->taken, 0);
 }
 
@@ -340,7 +342,7 @@ void *plat_frame(struct nic *nic)
 void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 {
 	struct host *host = nic->host;
-	struct link_batch *batch = in_hand;
+	struct link_batch *batch = thread_batch;
 	struct link_memory *memory = host->link.memory;
 	u8 *frame;
 
@@ -353,12 +355,12 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	}
 	if (unlikely(nic_load(&memory->faulty))) {
-		enum link_fate fate = link_fault(host, LINK_OUT, to, frame, length);
+		enum link_action fate = link_fault(host, LINK_OUT, to, frame, length);
 
-		if (fate == LINK_FATE_GONE)
+		if (fate == LINK_CONSUMED)
 			return;
 		add(batch, to, length);
-		if (fate == LINK_FATE_TWICE)
+		if (fate == LINK_SEND_TWICE)
 			link_queue(host, to, frame, length);
 		return;
 	}

@@ -108,7 +108,7 @@ struct link_faulty_peers {
 };
 
 /* Injected faults, as counted. */
-enum link_deed {
+enum link_fault_kind {
 	LINK_LOST,
 	LINK_DUPLICATED,
 	LINK_REORDERED,
@@ -116,7 +116,7 @@ enum link_deed {
 	LINK_DELAYED,
 	LINK_LIMITED,
 	LINK_WHILE_DOWN,
-	LINK_DEEDS,
+	LINK_FAULT_KINDS,
 };
 
 /* State of one set of faults. */
@@ -127,8 +127,8 @@ struct link_course {
 	 */
 	u64 considered;
 	u64 next_departure[2];
-	/* Indexed by enum link_deed. */
-	u64 deeds[LINK_DEEDS];
+	/* Indexed by enum link_fault_kind. */
+	u64 injected[LINK_FAULT_KINDS];
 };
 
 /* A frame that is held back. */
@@ -163,14 +163,14 @@ struct link_counters {
 	u64 bad_mac;
 	/* Datagrams that are too long for a frame. */
 	u64 oversize;
-	/* Injected faults of all peers' frames, by enum link_deed. */
-	u64 deeds[LINK_DEEDS];
+	/* Injected faults of all peers' frames, by enum link_fault_kind. */
+	u64 injected[LINK_FAULT_KINDS];
 	/* Received with a valid MAC, but not for the first time. */
 	u64 replayed;
 	u64 rsvd[2];
 };
 
-enum link_refusal_why {
+enum link_refusal_reason {
 	/* This node has no key for the peer's address. */
 	LINK_NO_KEY,
 	/* The peer does not have our key. */
@@ -188,7 +188,7 @@ enum link_refusal_why {
 struct link_refusal {
 	/* Number of refusals; the other fields describe the last one. */
 	u32 count;
-	/* enum link_refusal_why */
+	/* enum link_refusal_reason */
 	u32 why;
 	u8 gid[16];
 };
@@ -271,7 +271,7 @@ void link_receive_close(struct host *host);
  */
 u32 link_poll(struct nic *nic, u32 turns);
 /* Tell the user of refusals since this process did so last. */
-static inline void link_tell_refusals(struct host *host)
+static inline void link_report_refusals(struct host *host)
 {
 	const struct link_refusal *refusal = &host->link.memory->refusal;
 	u32 count = nic_load_acquire(&refusal->count);
@@ -329,21 +329,21 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 u32 link_unseal(struct link_memory *link, const union link_address *from, const u8 *frame,
 		u32 length, struct nic_proof *proof, bool *stranger);
 /* Has the frame with this proof arrived for the first time? false: drop it (counted). */
-bool link_is_first(struct nic *nic, struct link_memory *link, const struct nic_proof *proof);
+bool link_replay_check(struct nic *nic, struct link_memory *link, const struct nic_proof *proof);
 
 /* ----------------------------------------------------------------- link_fault.c */
 
 /* What happens to a frame. */
-enum link_fate {
-	LINK_FATE_GO,
+enum link_action {
+	LINK_PASS,
 	/* It was lost or is held back: the caller is done with it. */
-	LINK_FATE_GONE,
-	LINK_FATE_TWICE,
+	LINK_CONSUMED,
+	LINK_SEND_TWICE,
 };
 
 /* Inject faults into a frame, which has its trailer in both directions. May change the frame. */
-enum link_fate link_fault(struct host *host, enum link_direction direction,
-			  const struct nic_address *peer, u8 *frame, u32 length);
+enum link_action link_fault(struct host *host, enum link_direction direction,
+			    const struct nic_address *peer, u8 *frame, u32 length);
 /* Hold a copy of a frame back until `due`. Returns false if there is no room. */
 bool link_hold(struct host *host, enum link_direction direction, const struct nic_address *peer,
 	       const u8 *frame, u32 length, u64 due);
@@ -374,8 +374,8 @@ bool link_is_loopback(const union link_address *address);
 /* Text for people: the LID if the GID stands for one. */
 #define LINK_GID_TEXT INET6_ADDRSTRLEN
 void link_gid_text(const u8 *gid, char text[LINK_GID_TEXT]);
-/* Record a refusal, for link_tell_refusals(). */
-void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why);
+/* Record a refusal, for link_report_refusals(). */
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_reason why);
 
 static inline u32 link_address_length(const union link_address *address)
 {

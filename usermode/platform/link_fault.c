@@ -137,10 +137,11 @@ static u64 by_rate(const struct link_memory *memory, struct link_course *course,
 }
 
 /* Count a fault for the link, and for the set of faults. */
-static void did(struct link_memory *memory, struct link_course *course, enum link_deed deed)
+static void count_fault(struct link_memory *memory, struct link_course *course,
+			enum link_fault_kind kind)
 {
-	link_count(&memory->counters.deeds[deed]);
-	link_count(&course->deeds[deed]);
+	link_count(&memory->counters.injected[kind]);
+	link_count(&course->injected[kind]);
 }
 
 static u64 late_by(struct link_memory *memory, struct link_course *course,
@@ -150,9 +151,9 @@ static u64 late_by(struct link_memory *memory, struct link_course *course,
 
 	if (happens(dice, f->reorder)) {
 		late += f->reorder_by ? f->reorder_by : REORDER_BY;
-		did(memory, course, LINK_REORDERED);
+		count_fault(memory, course, LINK_REORDERED);
 	} else if (late) {
-		did(memory, course, LINK_DELAYED);
+		count_fault(memory, course, LINK_DELAYED);
 	}
 	return late * NSEC_PER_USEC;
 }
@@ -184,8 +185,8 @@ static const struct link_faults *faults_at(const struct link_memory *memory, u32
 	return which ? &memory->faulty_peers.one[which - 1].faults : &memory->faults;
 }
 
-enum link_fate link_fault(struct host *host, enum link_direction direction,
-			  const struct nic_address *peer, u8 *frame, u32 length)
+enum link_action link_fault(struct host *host, enum link_direction direction,
+			    const struct nic_address *peer, u8 *frame, u32 length)
 {
 	struct link_memory *memory = host->link.memory;
 	const u32 which = faults_of(memory, peer);
@@ -198,29 +199,29 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 
 	/* A link that is down stops frames in both directions. */
 	if (f.down) {
-		did(memory, course, LINK_WHILE_DOWN);
-		return LINK_FATE_GONE;
+		count_fault(memory, course, LINK_WHILE_DOWN);
+		return LINK_CONSUMED;
 	}
 	if (!(f.directions & direction))
-		return LINK_FATE_GO;
+		return LINK_PASS;
 	dice.state = f.seed + mix(__atomic_add_fetch(&course->considered, 1, __ATOMIC_RELAXED));
 	if (happens(&dice, f.loss)) {
-		did(memory, course, LINK_LOST);
-		return LINK_FATE_GONE;
+		count_fault(memory, course, LINK_LOST);
+		return LINK_CONSUMED;
 	}
 	corrupt = happens(&dice, f.corrupt);
 	bit = roll(&dice);
 	if (corrupt && length) {
 		damage(bit, frame, length);
-		did(memory, course, LINK_CORRUPTED);
+		count_fault(memory, course, LINK_CORRUPTED);
 	}
 	twice = happens(&dice, f.duplicate);
 	if (twice)
-		did(memory, course, LINK_DUPLICATED);
+		count_fault(memory, course, LINK_DUPLICATED);
 	/* A full queue drops the frame, which then does not count for the rate. */
 	if (f.rate && is_full(memory)) {
-		did(memory, course, LINK_LIMITED);
-		return LINK_FATE_GONE;
+		count_fault(memory, course, LINK_LIMITED);
+		return LINK_CONSUMED;
 	}
 	now = plat_clock();
 	due = now + late_by(memory, course, &f, &dice);
@@ -228,20 +229,20 @@ enum link_fate link_fault(struct host *host, enum link_direction direction,
 		u64 departure = by_rate(memory, course, direction, f.rate, length, now);
 
 		if (departure > now && due == now)
-			did(memory, course, LINK_DELAYED);
+			count_fault(memory, course, LINK_DELAYED);
 		due = departure > due ? departure : due;
 	}
 	if (due == now)
-		return twice ? LINK_FATE_TWICE : LINK_FATE_GO;
+		return twice ? LINK_SEND_TWICE : LINK_PASS;
 	if (twice)
 		(void)link_hold(host, direction, peer, frame, length, due);
 	if (link_hold(host, direction, peer, frame, length, due))
-		return LINK_FATE_GONE;
+		return LINK_CONSUMED;
 	/* Other threads have filled the queue: a frame that is merely delayed is sent at once. */
 	if (!f.rate)
-		return LINK_FATE_GO;
-	did(memory, course, LINK_LIMITED);
-	return LINK_FATE_GONE;
+		return LINK_PASS;
+	count_fault(memory, course, LINK_LIMITED);
+	return LINK_CONSUMED;
 }
 
 static void release(struct nic *nic, struct link_held *held,
@@ -255,7 +256,7 @@ static void release(struct nic *nic, struct link_held *held,
 
 	/* The link went down while the frame was held back. */
 	if (nic_load(&faults_at(memory, which)->down)) {
-		did(memory, &memory->course[which], LINK_WHILE_DOWN);
+		count_fault(memory, &memory->course[which], LINK_WHILE_DOWN);
 		return;
 	}
 	if (length <= sizeof(held->frame) && held->direction == LINK_OUT)

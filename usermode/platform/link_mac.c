@@ -53,7 +53,7 @@ void link_keys_set(struct link_memory *link, const struct link_keys *keys)
 	/* Release: pairs with the acquire in link_keys(). */
 	nic_store_release(&link->keys_in_use, other);
 	nic_store(&link->reachable, keys->n != 0);
-	nic_replay_keep(&link->replay, ids, i);
+	nic_replay_set_keys(&link->replay, ids, i);
 }
 
 void link_ip(const union link_address *address, u8 ip[16])
@@ -287,7 +287,7 @@ u32 link_seal(struct link_memory *link, const union link_address *to, u8 *frame,
 		if (unlikely(!link_is_loopback(to) &&
 			     ((const struct vnet_frame *)frame)->proof == VNET_PROOF_SECRET))
 			return 0;
-		nic_frame_sum(frame, length);
+		nic_frame_set_crc(frame, length);
 		return length;
 	}
 	make_prefix(&prefix, &link->own, to, length);
@@ -350,9 +350,9 @@ u32 link_unseal(struct link_memory *link, const union link_address *from, const 
 	return 0;
 }
 
-bool link_is_first(struct nic *nic, struct link_memory *link, const struct nic_proof *proof)
+bool link_replay_check(struct nic *nic, struct link_memory *link, const struct nic_proof *proof)
 {
-	if (likely(nic_replay_take(nic, &link->replay, proof)))
+	if (likely(nic_replay_accept(nic, &link->replay, proof)))
 		return true;
 	link_count(&link->counters.replayed);
 	return false;

@@ -107,7 +107,7 @@ static void deliver(struct nic *nic, const struct nic_address *from, u8 *frame, 
 
 	length = link_unseal(host->link.memory, (const union link_address *)from, frame, length,
 			     &proof, &stranger);
-	if (proof.given && unlikely(!link_is_first(nic, host->link.memory, &proof)))
+	if (proof.given && unlikely(!link_replay_check(nic, host->link.memory, &proof)))
 		return;
 	if (likely(length))
 		nic_receive(nic, from, frame, length, &proof);
@@ -120,7 +120,7 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 {
 	struct host *host = nic->host;
 	struct link_memory *memory = host->link.memory;
-	enum link_fate fate = LINK_FATE_GO;
+	enum link_action fate = LINK_PASS;
 
 	if (length > VNET_WIRE_MAX_FRAME + sizeof(struct vnet_wire_trailer)) {
 		link_count(&memory->counters.oversize);
@@ -135,9 +135,9 @@ static void take_frame(struct nic *nic, const struct nic_address *from, u8 *fram
 	}
 	if (unlikely(nic_load(&memory->faulty)))
 		fate = link_fault(host, LINK_IN, from, frame, length);
-	if (fate == LINK_FATE_GONE)
+	if (fate == LINK_CONSUMED)
 		return;
-	if (fate == LINK_FATE_TWICE)
+	if (fate == LINK_SEND_TWICE)
 		(void)link_hold(host, LINK_IN, from, frame, length, plat_clock());
 	deliver(nic, from, frame, length);
 }
@@ -240,7 +240,7 @@ u32 link_poll(struct nic *nic, u32 turns)
 	 */
 	if (nframes)
 		(void)nic_receive_end(nic);
-	link_tell_refusals(host);
+	link_report_refusals(host);
 	return nframes;
 }
 

@@ -164,13 +164,13 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 
 /* -------------------------------------------------------------------- refusals */
 
-void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_why why)
+void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_reason why)
 {
 	struct link_refusal *refusal = &memory->refusal;
 
 	memcpy(refusal->gid, gid, sizeof(refusal->gid));
 	nic_store(&refusal->why, why);
-	/* Release: pairs with the acquire in link_tell_refusals(). */
+	/* Release: pairs with the acquire in link_report_refusals(). */
 	(void)__atomic_fetch_add(&refusal->count, 1, __ATOMIC_RELEASE);
 }
 
@@ -178,7 +178,7 @@ void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_w
  * The protocol has one reason only, so the peer's value is ignored: a peer cannot cause other
  * messages.
  */
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	const struct host *host = nic->host;
 
@@ -187,7 +187,7 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 }
 
 /* If only the key was missing, plat_resolve() has recorded that. */
-void plat_unknown(struct nic *nic, const u8 *gid)
+void plat_report_unknown(struct nic *nic, const u8 *gid)
 {
 	static const u8 none[16];
 	const struct host *host = nic->host;

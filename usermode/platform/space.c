@@ -88,7 +88,7 @@ void space_close_slow(struct space *space)
 	raw_close(space->mem);
 }
 
-void space_distrust(struct space *space)
+void space_disable_vm(struct space *space)
 {
 	space->token = 0;
 	if (space->cached)

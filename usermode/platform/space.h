@@ -55,7 +55,7 @@ static inline void space_close(struct space *space)
 bool space_is_alive(const struct host *host, u32 id);
 
 /* The kernel refuses process_vm_*() for this space: do not try them again. */
-void space_distrust(struct space *space);
+void space_disable_vm(struct space *space);
 
 /*
  * After space_close(): an access failed because the process has ended or the descriptor is stolen.

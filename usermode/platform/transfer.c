@@ -146,7 +146,7 @@ static long run_process_vm(struct space *space, struct transfer *t, enum transfe
 		return 0;
 	}
 	if (ret == -EPERM || ret == -ENOSYS || ret == -EACCES)
-		space_distrust(space);
+		space_disable_vm(space);
 	return -1;
 }
 

@@ -18,7 +18,7 @@
 #include "../vnet_proto.h"
 
 /* A daemon answers at once, unless it is stopped. */
-#define PATIENCE_MS 5000
+#define ANSWER_TIMEOUT_MS 5000
 
 static void __attribute__((format(printf, 2, 3))) trouble(struct ask *ask, const char *format, ...)
 {
@@ -40,7 +40,7 @@ static struct ucred peer_of(int sock)
 
 static int connect_daemon(struct ask *ask)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+	const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock;
 
@@ -99,7 +99,7 @@ static int receive(struct ask *ask, int sock, struct vnet_msg_result *result)
 	struct cmsghdr *cmsg;
 	int fd = -1;
 
-	if (poll(&poll_fd, 1, PATIENCE_MS) == 0) {
+	if (poll(&poll_fd, 1, ANSWER_TIMEOUT_MS) == 0) {
 		trouble(ask, "vnetd (process %d) does not answer (is it stopped?)",
 			peer_of(sock).pid);
 		return -1;
@@ -197,7 +197,7 @@ static bool wait_for_end(int sock, int pidfd)
 		.events = pidfd < 0 ? 0 : POLLIN,
 	};
 
-	return poll(&poll_fd, 1, PATIENCE_MS) == 1;
+	return poll(&poll_fd, 1, ANSWER_TIMEOUT_MS) == 1;
 }
 
 /*

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../vnet_proto.h"
-#include "../vnetd/process/where.h"
+#include "../vnetd/process/environment.h"
 #include "ask.h"
 #include "link.h"
 #include "table.h"
@@ -223,7 +223,7 @@ static void print_ignored(struct ask *ask)
 	const char *before = "";
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		const char *value = where_variable(all[i].variable, NULL);
+		const char *value = env_or_default(all[i].variable, NULL);
 		char command[VNET_LINK_TEXT], *text;
 		struct json *answer;
 		size_t length;
@@ -312,7 +312,7 @@ static bool written(struct ask *ask)
 int main(int argc, char **argv)
 {
 	struct options options = { .interval = 1, .table.rows = DEFAULT_ROWS };
-	struct ask ask = { .dir = where_runtime_dir(), .node = where_node() };
+	struct ask ask = { .dir = env_runtime_dir(), .node = env_node_name() };
 	struct json *last = NULL;
 	bool good;
 

@@ -64,7 +64,7 @@ static enum call_outcome reply_fd(struct conn *conn, const struct vnet_msg *msg,
 /* ----------------------------------------------------------- hello and open */
 
 /* Whether this connection is the only user of the daemon. */
-static bool nobody_else(const struct daemon *daemon)
+static bool is_only_user(const struct daemon *daemon)
 {
 	return daemon->nconns == 1 && !daemon->nfiles && !daemon->nclients;
 }
@@ -116,34 +116,37 @@ static const char *link_layer(const struct daemon *daemon)
 }
 
 /* Requested devices and link layer from HELLO, null-terminated. */
-struct wishes {
+struct hello_options {
 	char devices[VNET_DEVICES_MAX + 1];
 	char link_layer[VNET_LINK_LAYER_MAX + 1];
 };
 
-static void read_wishes(struct wishes *wishes, const struct vnet_msg_hello *hello)
+static void read_requested(struct hello_options *hello_options, const struct vnet_msg_hello *hello)
 {
-	memset(wishes, 0, sizeof(*wishes));
-	memcpy(wishes->devices, hello->devices, sizeof(hello->devices));
-	memcpy(wishes->link_layer, hello->link_layer, sizeof(hello->link_layer));
+	memset(hello_options, 0, sizeof(*hello_options));
+	memcpy(hello_options->devices, hello->devices, sizeof(hello->devices));
+	memcpy(hello_options->link_layer, hello->link_layer, sizeof(hello->link_layer));
 }
 
-static bool lacks_link_layer(const struct daemon *daemon, const struct wishes *wishes)
+static bool lacks_link_layer(const struct daemon *daemon, const struct hello_options *hello_options)
 {
-	return wishes->link_layer[0] && strcmp(wishes->link_layer, link_layer(daemon)) != 0;
+	return hello_options->link_layer[0] &&
+	       strcmp(hello_options->link_layer, link_layer(daemon)) != 0;
 }
 
 /* Returns a reason if the client needs other devices or another link layer; else NULL. */
-static const char *wants_another(const struct daemon *daemon, const struct wishes *wishes)
+static const char *device_mismatch(const struct daemon *daemon,
+				   const struct hello_options *hello_options)
 {
-	if (wishes->devices[0] && strcmp(wishes->devices, daemon->options.devices) != 0)
+	if (hello_options->devices[0] &&
+	    strcmp(hello_options->devices, daemon->options.devices) != 0)
 		return "other devices are wanted";
-	return lacks_link_layer(daemon, wishes) ? "another link layer is wanted" : NULL;
+	return lacks_link_layer(daemon, hello_options) ? "another link layer is wanted" : NULL;
 }
 
 /* Returns false if the reply could not be sent; the connection is closed then. */
 static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
-			  const struct wishes *wishes)
+			  const struct hello_options *hello_options)
 {
 	struct daemon *daemon = conn->daemon;
 	struct vnet_msg_welcome welcome = {
@@ -151,8 +154,8 @@ static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
 		.error = error,
 		.version = VNET_PROTO_VERSION,
 		.nics = daemon->ndevices,
-		.other_devices = wishes && lacks_device(daemon, wishes->devices),
-		.other_link_layer = wishes && lacks_link_layer(daemon, wishes),
+		.other_devices = hello_options && lacks_device(daemon, hello_options->devices),
+		.other_link_layer = hello_options && lacks_link_layer(daemon, hello_options),
 	};
 	int fds[4 * VNET_MAX_NICS];
 	u32 nfds = 0;
@@ -220,21 +223,21 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	struct daemon *daemon = conn->daemon;
 	const char *damage = devices_damage(daemon);
 	struct client *entered;
-	struct wishes wishes;
+	struct hello_options hello_options;
 	const char *another;
 	u32 error;
 
 	if (damage)
 		return make_way(conn, damage);
 	if (hello->version != VNET_PROTO_VERSION || msg->length != sizeof(*hello)) {
-		if (nobody_else(daemon))
+		if (is_only_user(daemon))
 			return make_way(conn, "a client of another version came");
 		reply_welcome(conn, EPROTO, false, NULL);
 		return CALL_DONE;
 	}
-	read_wishes(&wishes, hello);
-	another = wants_another(daemon, &wishes);
-	if (another && nobody_else(daemon))
+	read_requested(&hello_options, hello);
+	another = device_mismatch(daemon, &hello_options);
+	if (another && is_only_user(daemon))
 		return make_way(conn, another);
 	error = hello->space ? join(conn, hello) : enter(conn, hello);
 	entered = !error && !hello->space ? conn->client : NULL;
@@ -242,7 +245,7 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	 * The process is gone or has given up. It does not know its space, and may send HELLO
 	 * again.
 	 */
-	if (!reply_welcome(conn, error, entered, &wishes) && entered)
+	if (!reply_welcome(conn, error, entered, &hello_options) && entered)
 		client_gave_up(entered);
 	return CALL_DONE;
 }
@@ -489,14 +492,14 @@ static enum call_outcome on_call(struct conn *conn, const struct vnet_msg *msg)
 }
 
 /* The reply contains no data; it only confirms that the request was handled. */
-static enum call_outcome on_settle(struct conn *conn, const struct vnet_msg *msg)
+static enum call_outcome on_resignal(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_call *request = (const struct vnet_msg_call *)msg;
 	struct file *file = file_find(conn->daemon, request->file_id);
 
 	if (!file || file->kind != VNET_FILE_RDMA_CM)
 		return reply_error(conn, msg, EBADF);
-	cm_file_settle(file);
+	cm_file_resignal(file);
 	return reply_error(conn, msg, 0);
 }
 
@@ -669,7 +672,7 @@ static const struct {
 	[VNET_MSG_STOP] = { on_stop, EXACTLY(vnet_msg), STRANGER | CLIENT },
 	[VNET_MSG_SOCKET] = { on_open, EXACTLY(vnet_msg_open), STRANGER },
 	[VNET_MSG_COUNTERS] = { on_counters, EXACTLY(vnet_msg), CLIENT },
-	[VNET_MSG_SETTLE] = { on_settle, EXACTLY(vnet_msg_call), CLIENT },
+	[VNET_MSG_RESIGNAL] = { on_resignal, EXACTLY(vnet_msg_call), CLIENT },
 	[VNET_MSG_CONNECT] = { on_connect, EXACTLY(vnet_msg), CLIENT },
 	[VNET_MSG_NETLINK] = { on_netlink, AT_LEAST(vnet_msg_netlink), CLIENT },
 #undef EXACTLY

@@ -90,7 +90,7 @@ struct daemon {
 	/* clients/guardian.c: fd is -1 if there is no guardian. */
 	struct source guardian;
 
-	/* link/place.c, keys.c, faults.c */
+	/* link/gid_directory.c, keys.c, faults.c */
 	char *gids_dir;
 	struct link_keys keys;
 	struct link_faults faults;

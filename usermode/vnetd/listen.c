@@ -137,7 +137,7 @@ static void retire(struct daemon *daemon)
  */
 static u64 renew_unused(struct daemon *daemon, u64 now)
 {
-	u64 due = daemon->idle_since + (devices_spoke(daemon) ? PEERS_LINGER : 0);
+	u64 due = daemon->idle_since + (devices_had_traffic(daemon) ? PEERS_LINGER : 0);
 
 	if (daemon->renewed)
 		return NEVER;

@@ -20,8 +20,8 @@
 #include "sysfs/sysfs.h"
 
 /* Time limit for another vnetd to start or to end. */
-#define WINNER_TIME (10 * NSEC_PER_SEC)
-#define WINNER_POLL_USEC 5000
+#define NODE_LOCK_TIMEOUT (10 * NSEC_PER_SEC)
+#define NODE_LOCK_POLL_USEC 5000
 /* When an operation has been parked for so long, check whether the lock's owner lives. */
 #define STUCK_TIME (100 * NSEC_PER_MSEC)
 
@@ -46,9 +46,9 @@ static int __attribute__((noreturn)) give_up(struct daemon *daemon)
 }
 
 /* Takes the node's lock. Exits if another daemon answers, or if the lock stays taken. */
-static void become_the_one(struct daemon *daemon)
+static void acquire_node_lock(struct daemon *daemon)
 {
-	u64 give_up_at = clock_now() + WINNER_TIME;
+	u64 give_up_at = clock_now() + NODE_LOCK_TIMEOUT;
 
 	while (clock_now() < give_up_at) {
 		int error = rundir_lock(daemon);
@@ -61,7 +61,7 @@ static void become_the_one(struct daemon *daemon)
 			ready_tell(daemon);
 			exit(0);
 		}
-		usleep(WINNER_POLL_USEC);
+		usleep(NODE_LOCK_POLL_USEC);
 	}
 	failed(daemon, ETIMEDOUT, "another vnetd holds %s, but does not answer", daemon->dir);
 	give_up(daemon);
@@ -75,11 +75,11 @@ static const struct {
 } steps[] = {
 	{ "guardian", guardian_start },
 	{ "signals", signals_init },
-	{ "places of nodes", link_place_init },
+	{ "places of nodes", link_gid_dir_init },
 	{ "keys", link_keys_init },
 	{ "faults", link_faults_init },
 	{ "devices", devices_init },
-	{ "sign of life", life_init },
+	{ "sign of life", agent_life_init },
 	{ "NIC processor", processor_init },
 	{ "connection manager", cm_init },
 	{ "folder tree", sysfs_init },
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	close_inherited(daemon.options.ready_fd);
 	if (rundir_open(&daemon) < 0)
 		give_up(&daemon);
-	become_the_one(&daemon);
+	acquire_node_lock(&daemon);
 
 	raise_descriptor_limit();
 	park_init(&daemon.park);
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 	/* Refuse new clients, and let present ones see the end at once. */
 	log_line("ends: %s", daemon.stop);
 	listen_close(&daemon);
-	link_untell(&daemon);
+	link_withdraw_gids(&daemon);
 	devices_fatal(&daemon);
 	return 0;
 }

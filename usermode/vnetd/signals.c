@@ -19,7 +19,7 @@ static void signals_ready(struct source *source, u32 events)
 	if (read(source->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		link_keys_again(daemon);
+		link_keys_reload(daemon);
 	else
 		daemon->stop = info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT";
 }

@@ -178,7 +178,7 @@ DECLARE_PER_CPU(u32, vnet_copied);
 /*
  * Bracket calls of the firmware from task context. Softirqs are disabled, so that a receiver's
  * tasklet does not interrupt a task that holds a lock of the firmware, and spin for it in vain.
- * plat_copy() enables softirqs for long copies, plat_turn() after each stretch of requests.
+ * plat_copy() enables softirqs for long copies, plat_yield() after each stretch of requests.
  */
 static inline void vnet_enter(void)
 {

@@ -51,7 +51,7 @@ void plat_relax(void)
 }
 
 /* false: the task is being killed or must not sleep. The NIC processor continues. */
-bool plat_turn(struct nic *nic)
+bool plat_yield(struct nic *nic)
 {
 	const struct vnet_view *view = nic->host;
 

@@ -70,7 +70,7 @@ static struct vnet_alloc_ucontext_resp vnet_describe(const struct vnet_ucontext 
 	return resp;
 }
 
-static int vnet_introduce(struct vnet_ucontext *uc, struct ib_udata *udata)
+static int vnet_ucontext_respond(struct vnet_ucontext *uc, struct ib_udata *udata)
 {
 	struct vnet_new_fd new = vnet_new_doorbell(uc->door);
 	struct vnet_alloc_ucontext_resp resp = vnet_describe(uc, new.fd);
@@ -104,7 +104,7 @@ int vnet_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		goto end_space;
 	/* The module cannot be unloaded while a process has the device open. */
 	__module_get(THIS_MODULE);
-	err = vnet_introduce(uc, udata);
+	err = vnet_ucontext_respond(uc, udata);
 	if (!err)
 		return 0;
 	module_put(THIS_MODULE);

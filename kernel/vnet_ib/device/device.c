@@ -304,7 +304,7 @@ static void vnet_complete(struct vnet_dev *dev)
 {
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
-	vnet_fault_offer(dev);
+	vnet_fault_create_files(dev);
 	rtnl_lock();
 	vnet_port_changed(dev);
 	vnet_link_fit(dev);

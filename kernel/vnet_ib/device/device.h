@@ -58,6 +58,6 @@ int vnet_process_mad(struct ib_device *ibdev, int flags, u32 port, const struct 
 /* ------------------------------------------------------------------ fault.c */
 
 /* Create the sysfs files of a registered device. They are removed with the device. */
-void vnet_fault_offer(struct vnet_dev *dev);
+void vnet_fault_create_files(struct vnet_dev *dev);
 
 #endif /* VNET_IB_DEVICE_H */

@@ -29,14 +29,14 @@ static const struct vnet_fault vnet_faults[] = { NIC_EVENT_NAMES(VNET_FAULT) };
 /* ------------------------------------------------------------------- numbers */
 
 /* The firmware's number of an object if the resource tracker knows it by this id, else 0. */
-static u32 vnet_cq_called(struct vnet_object *obj, u32 id)
+static u32 vnet_cq_by_id(struct vnet_object *obj, u32 id)
 {
 	struct ib_cq *ibcq = &container_of(obj, struct vnet_cq, obj)->ibcq;
 
 	return ibcq->res.id == id ? vnet_cqn(ibcq) : 0;
 }
 
-static u32 vnet_srq_called(struct vnet_object *obj, u32 id)
+static u32 vnet_srq_by_id(struct vnet_object *obj, u32 id)
 {
 	struct ib_srq *ibsrq = &container_of(obj, struct vnet_srq, obj)->ibsrq;
 
@@ -88,13 +88,13 @@ static int vnet_raise_object(struct vnet_dev *dev, struct nic_async *async)
 		async->kind = 'q';
 	}
 	if (async->kind == 'c')
-		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_called);
+		async->num = vnet_tracked(&dev->cqs, async->num, vnet_cq_by_id);
 	else if (async->kind == 's')
-		async->num = vnet_tracked(&dev->srqs, async->num, vnet_srq_called);
+		async->num = vnet_tracked(&dev->srqs, async->num, vnet_srq_by_id);
 	mutex_lock(&dev->commands);
 	result = vnet_command(dev, nic_async_raise(nic, async));
 	mutex_unlock(&dev->commands);
-	vnet_tell(dev);
+	vnet_deliver(dev);
 	plat_kick(nic);
 	return vnet_errno(result);
 }
@@ -185,7 +185,7 @@ static const struct attribute_group vnet_fault_group = {
 	.attrs = vnet_fault_attributes,
 };
 
-void vnet_fault_offer(struct vnet_dev *dev)
+void vnet_fault_create_files(struct vnet_dev *dev)
 {
 	/* The core creates only one attribute group of a driver. The link uses it. */
 	if (sysfs_create_group(&dev->ibdev.dev.kobj, &vnet_fault_group))

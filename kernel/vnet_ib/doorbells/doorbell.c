@@ -17,7 +17,7 @@ void vnet_ring_send(struct vnet_dev *dev, struct vnet_view *view, u32 qpn)
 	vnet_enter();
 	nic_send_doorbell(&view->nic, qpn);
 	vnet_leave();
-	vnet_tell(dev);
+	vnet_deliver(dev);
 }
 
 void vnet_run_sender(struct vnet_view *view, struct vnet_view *as, u32 num, bool is_srq)
@@ -37,7 +37,7 @@ void vnet_ring_recv(struct vnet_dev *dev, struct vnet_view *view, u32 num, bool 
 	nic_recv_doorbell(&view->nic, num, is_srq);
 	vnet_run_sender(view, &dev->agent, num, is_srq);
 	vnet_leave();
-	vnet_tell(dev);
+	vnet_deliver(dev);
 }
 
 void vnet_ring_tags(struct vnet_dev *dev, struct vnet_view *view, u32 srqn)
@@ -45,7 +45,7 @@ void vnet_ring_tags(struct vnet_dev *dev, struct vnet_view *view, u32 srqn)
 	vnet_enter();
 	nic_tm_doorbell(&view->nic, srqn);
 	vnet_leave();
-	vnet_tell(dev);
+	vnet_deliver(dev);
 }
 
 /* -------------------------------------------------------------- descriptor */
@@ -76,7 +76,7 @@ static void vnet_ring_cq(struct vnet_dev *dev, struct vnet_view *view, u32 cqn)
 		vnet_leave();
 	}
 	vnet_object_put(obj);
-	vnet_tell(dev);
+	vnet_deliver(dev);
 }
 
 static long vnet_doorbell_in(struct vnet_dev *dev, struct vnet_view *view, unsigned int cmd,

@@ -29,17 +29,17 @@ void vnet_run_later(struct vnet_view *view, u32 qpn);
  * Completion handlers are called from here, so the caller holds no locks. Task context, or a
  * softirq that has not interrupted a consumer.
  */
-void vnet_tell(struct vnet_dev *dev);
+void vnet_deliver(struct vnet_dev *dev);
 /*
  * The same for kernel consumers, which may hold locks: a tasklet sends the frames, and an
  * irq_work calls the handlers. Any context.
  */
-void vnet_tell_later(struct vnet_dev *dev);
+void vnet_deliver_later(struct vnet_dev *dev);
 /*
  * The same for verbs commands, whose callers may hold locks that handlers take: frames are sent
  * at once, and an irq_work calls the handlers.
  */
-void vnet_tell_command(struct vnet_dev *dev);
+void vnet_deliver_command(struct vnet_dev *dev);
 /*
  * Call the firmware until it does not answer NIC_BUSY; the value is its result. dev->commands is
  * held, and is released between two attempts. May sleep.

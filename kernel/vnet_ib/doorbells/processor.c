@@ -50,7 +50,7 @@ static void vnet_poll_doors(struct vnet_dev *dev)
 
 	do {
 		if (vnet_doors_run(dev)) {
-			vnet_tell(dev);
+			vnet_deliver(dev);
 			until = min_t(u64, plat_clock() + VNET_POLL_NS, end);
 		}
 		cpu_relax();
@@ -84,7 +84,7 @@ static int vnet_processor(void *arg)
 		if (!list_empty(&dev->doors))
 			vnet_poll_doors(dev);
 		pending = vnet_run(dev, &next);
-		vnet_tell(dev);
+		vnet_deliver(dev);
 		vnet_async_deliver(dev);
 		/* Work that can continue at once does so after other tasks had their turn. */
 		if (!pending || next > plat_clock())

@@ -45,21 +45,21 @@ void vnet_run_later(struct vnet_view *view, u32 qpn)
 
 /* ----------------------------------------------------------- after the call */
 
-void vnet_tell(struct vnet_dev *dev)
+void vnet_deliver(struct vnet_dev *dev)
 {
-	vnet_link_leave(&dev->agent);
+	vnet_link_flush(&dev->agent);
 	vnet_completions_deliver(dev);
 }
 
-void vnet_tell_later(struct vnet_dev *dev)
+void vnet_deliver_later(struct vnet_dev *dev)
 {
-	vnet_link_leave(&dev->kernel);
+	vnet_link_flush(&dev->kernel);
 	vnet_completions_deliver_later(dev);
 }
 
-void vnet_tell_command(struct vnet_dev *dev)
+void vnet_deliver_command(struct vnet_dev *dev)
 {
-	vnet_link_leave(&dev->agent);
+	vnet_link_flush(&dev->agent);
 	vnet_completions_deliver_later(dev);
 }
 
@@ -73,7 +73,7 @@ void vnet_command_pause(struct vnet_dev *dev)
 	 */
 	lockdep_assert_held(&dev->commands);
 	mutex_unlock(&dev->commands);
-	vnet_tell_command(dev);
+	vnet_deliver_command(dev);
 	usleep_range(10, 50);
 	mutex_lock(&dev->commands);
 }

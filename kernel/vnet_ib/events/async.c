@@ -2,7 +2,7 @@
 /* Asynchronous events of queue pairs, completion queues and shared receive queues. */
 #include "events.h"
 
-static void vnet_tell_qp(struct vnet_dev *dev, const struct nic_async *async)
+static void vnet_deliver_qp(struct vnet_dev *dev, const struct nic_async *async)
 {
 	struct vnet_object *obj = vnet_object_get(&dev->qps, async->num % VNET_MAX_QP);
 	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
@@ -17,7 +17,7 @@ static void vnet_tell_qp(struct vnet_dev *dev, const struct nic_async *async)
 	vnet_object_put(obj);
 }
 
-static void vnet_tell_cq_error(struct vnet_dev *dev, const struct nic_async *async)
+static void vnet_deliver_cq_error(struct vnet_dev *dev, const struct nic_async *async)
 {
 	struct vnet_object *obj = vnet_object_get(&dev->cqs, async->num - 1);
 	struct ib_event event = { .device = &dev->ibdev, .event = async->event };
@@ -32,7 +32,7 @@ static void vnet_tell_cq_error(struct vnet_dev *dev, const struct nic_async *asy
 	vnet_object_put(obj);
 }
 
-static void vnet_tell_srq(struct vnet_dev *dev, const struct nic_async *async)
+static void vnet_deliver_srq(struct vnet_dev *dev, const struct nic_async *async)
 {
 	struct vnet_object *obj =
 		vnet_object_get(&dev->srqs, nic_srqn_index(&dev->agent.nic, async->num));
@@ -54,10 +54,10 @@ void vnet_async_deliver(struct vnet_dev *dev)
 
 	while (nic_async_take(&dev->agent.nic, &async)) {
 		if (async.kind == 'q')
-			vnet_tell_qp(dev, &async);
+			vnet_deliver_qp(dev, &async);
 		else if (async.kind == 'c')
-			vnet_tell_cq_error(dev, &async);
+			vnet_deliver_cq_error(dev, &async);
 		else
-			vnet_tell_srq(dev, &async);
+			vnet_deliver_srq(dev, &async);
 	}
 }

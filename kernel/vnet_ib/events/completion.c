@@ -24,7 +24,7 @@ void vnet_cq_ready(struct vnet_dev *dev, u32 index)
 }
 
 /* Deliver all events of a CQ. Returns false if the firmware is busy with its channel. */
-static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
+static bool vnet_deliver_events(struct vnet_dev *dev, struct vnet_cq *cq)
 {
 	enum nic_result result;
 	u64 handle;
@@ -43,28 +43,28 @@ static bool vnet_tell_events(struct vnet_dev *dev, struct vnet_cq *cq)
 
 /*
  * Deliver the events of a CQ. Consumers expect that a handler does not run twice at the same
- * time: a caller that finds it running sets VNET_CQ_NEWS, and the running caller repeats.
+ * time: a caller that finds it running sets VNET_CQ_MORE, and the running caller repeats.
  * Returns false if the firmware is busy with the channel.
  */
-static bool vnet_tell_cq(struct vnet_dev *dev, struct vnet_cq *cq)
+static bool vnet_deliver_cq(struct vnet_dev *dev, struct vnet_cq *cq)
 {
 	bool done = true;
 
-	set_bit(VNET_CQ_NEWS, &cq->state);
+	set_bit(VNET_CQ_MORE, &cq->state);
 	/* Pairs with the barriers below: of two concurrent callers, one sees the other's bit. */
 	smp_mb__after_atomic();
-	while (done && test_bit(VNET_CQ_NEWS, &cq->state) &&
-	       !test_and_set_bit_lock(VNET_CQ_TELLING, &cq->state)) {
-		clear_bit(VNET_CQ_NEWS, &cq->state);
+	while (done && test_bit(VNET_CQ_MORE, &cq->state) &&
+	       !test_and_set_bit_lock(VNET_CQ_DELIVERING, &cq->state)) {
+		clear_bit(VNET_CQ_MORE, &cq->state);
 		smp_mb__after_atomic();
-		done = vnet_tell_events(dev, cq);
-		clear_bit_unlock(VNET_CQ_TELLING, &cq->state);
+		done = vnet_deliver_events(dev, cq);
+		clear_bit_unlock(VNET_CQ_DELIVERING, &cq->state);
 		smp_mb__after_atomic();
 	}
 	return done;
 }
 
-static void vnet_tell_all(struct vnet_dev *dev)
+static void vnet_deliver_all(struct vnet_dev *dev)
 {
 	struct llist_node *list = llist_del_all(&dev->ready);
 	struct vnet_cq *cq, *next;
@@ -74,7 +74,7 @@ static void vnet_tell_all(struct vnet_dev *dev)
 		/* Before the events are taken, so that a later event queues the CQ again. */
 		clear_bit(VNET_CQ_QUEUED, &cq->state);
 		smp_mb__after_atomic();
-		if (!vnet_tell_cq(dev, cq) && !test_and_set_bit(VNET_CQ_QUEUED, &cq->state)) {
+		if (!vnet_deliver_cq(dev, cq) && !test_and_set_bit(VNET_CQ_QUEUED, &cq->state)) {
 			/* The list keeps the reference. */
 			llist_add(&cq->ready, &dev->ready);
 			plat_kick(&dev->agent.nic);
@@ -90,13 +90,13 @@ void vnet_completions_deliver(struct vnet_dev *dev)
 		return;
 	/* Handlers expect atomic context, as if called from an interrupt. */
 	local_bh_disable();
-	vnet_tell_all(dev);
+	vnet_deliver_all(dev);
 	local_bh_enable();
 }
 
-static void vnet_tell_work(struct irq_work *work)
+static void vnet_deliver_work(struct irq_work *work)
 {
-	vnet_tell_all(container_of(work, struct vnet_dev, tell));
+	vnet_deliver_all(container_of(work, struct vnet_dev, tell));
 }
 
 void vnet_completions_deliver_later(struct vnet_dev *dev)
@@ -118,7 +118,7 @@ void plat_channel_ready(struct nic *nic, u32 channel, bool first)
 void vnet_completions_init(struct vnet_dev *dev)
 {
 	init_llist_head(&dev->ready);
-	init_irq_work(&dev->tell, vnet_tell_work);
+	init_irq_work(&dev->tell, vnet_deliver_work);
 }
 
 void vnet_completions_stop(struct vnet_dev *dev)

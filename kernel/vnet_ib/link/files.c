@@ -43,7 +43,7 @@ static int vnet_network_parse(struct vnet_network *network, const char *text, si
 /* ------------------------------------------------------------------------ keys */
 
 /* The group of all peers, for files that take no network. */
-static const struct vnet_network vnet_everybody;
+static const struct vnet_network vnet_any_network;
 
 bool vnet_may_configure(const struct vnet_dev *dev)
 {
@@ -63,7 +63,7 @@ static ssize_t use_key_store(struct device *device, struct device_attribute *att
 {
 	struct vnet_link *link = vnet_link_of(device);
 
-	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, false) ?: length :
+	return link ? vnet_keys_add(link, &vnet_any_network, secret, length, false) ?: length :
 		      -EPERM;
 }
 static DEVICE_ATTR_WO(use_key);
@@ -73,7 +73,8 @@ static ssize_t accept_key_store(struct device *device, struct device_attribute *
 {
 	struct vnet_link *link = vnet_link_of(device);
 
-	return link ? vnet_keys_add(link, &vnet_everybody, secret, length, true) ?: length : -EPERM;
+	return link ? vnet_keys_add(link, &vnet_any_network, secret, length, true) ?: length :
+		      -EPERM;
 }
 static DEVICE_ATTR_WO(accept_key);
 

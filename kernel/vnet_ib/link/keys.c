@@ -246,7 +246,7 @@ static void vnet_keys_replace(struct vnet_link *link, struct vnet_keys *keys)
 	 * The replay memory outlives changes of keys: frames under keys that remain may be
 	 * replayed.
 	 */
-	nic_replay_keep(link->replay, ids, n);
+	nic_replay_set_keys(link->replay, ids, n);
 	vnet_link_check(link->dev);
 	kfree_sensitive(old);
 }

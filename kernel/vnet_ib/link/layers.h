@@ -266,7 +266,7 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
  * Record the number of an authenticated frame. Returns false if it was received before
  * (counted).
  */
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
+bool vnet_replay_check(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof);
 
 /* ------------------------------------------------------------------- send.c */
 

@@ -42,7 +42,7 @@ void vnet_mac_choose(void);
  * Called after the firmware has returned: send the batches of the executor, or leave them to a
  * receiver.
  */
-void vnet_link_leave(struct vnet_view *view);
+void vnet_link_flush(struct vnet_view *view);
 
 /* ----------------------------------------------------------------- socket.c */
 

@@ -42,7 +42,7 @@ bool plat_same_key_group(struct nic *nic, const struct nic_address *a, const str
 	return same;
 }
 
-void plat_refused(struct nic *nic, const u8 *gid, u32 why)
+void plat_report_refused(struct nic *nic, const u8 *gid, u32 why)
 {
 	const struct vnet_view *view = nic->host;
 
@@ -53,7 +53,7 @@ void plat_refused(struct nic *nic, const u8 *gid, u32 why)
 }
 
 /* Not logged, as any program could fill the system log. */
-void plat_unknown(struct nic *nic, const u8 *gid)
+void plat_report_unknown(struct nic *nic, const u8 *gid)
 {
 }
 

@@ -102,7 +102,7 @@ static void vnet_take_frame(struct vnet_receiver *receiver, struct sk_buff *skb,
 	}
 	length =
 		vnet_unseal(link, from, arrival->local, receiver->frame, length, &proof, &stranger);
-	if (proof.given && !vnet_is_first(nic, link, &proof))
+	if (proof.given && !vnet_replay_check(nic, link, &proof))
 		return;
 	if (likely(length))
 		nic_receive(nic, &from->nic, receiver->frame, length, &proof);
@@ -140,7 +140,7 @@ static void vnet_receive(struct tasklet_struct *tasklet)
 	if (bytes && nic_receive_end(&receiver->view.nic))
 		plat_kick(&receiver->view.nic);
 	srcu_read_unlock(&vnet_inside, idx);
-	vnet_link_leave(&link->dev->agent);
+	vnet_link_flush(&link->dev->agent);
 	vnet_completions_deliver(link->dev);
 	/* Yield. Frames that are queued from now on schedule the tasklet again. */
 	if (!skb_queue_empty(&receiver->arrived))

@@ -44,7 +44,7 @@ u32 vnet_seal(struct vnet_link *link, const union vnet_address *to, u8 *frame, u
 	if (proof != VNET_PROOF_MAC) {
 		/* A proof by a shared secret is valid on this machine only. */
 		*leaves = keys && proof == VNET_PROOF_NONE;
-		nic_frame_sum(frame, length);
+		nic_frame_set_crc(frame, length);
 		return length;
 	}
 	if (!port) {
@@ -125,9 +125,9 @@ u32 vnet_unseal(struct vnet_link *link, const union vnet_address *from, bool loc
 	return vnet_unseal_mac(link, from, frame, length, proof, stranger);
 }
 
-bool vnet_is_first(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
+bool vnet_replay_check(struct nic *nic, struct vnet_link *link, const struct nic_proof *proof)
 {
-	if (nic_replay_take(nic, link->replay, proof))
+	if (nic_replay_accept(nic, link->replay, proof))
 		return true;
 	nic_fetch_add(&link->counters.replayed, 1);
 	return false;

@@ -122,7 +122,7 @@ static bool vnet_batch_full(const struct vnet_batch *batch)
 /* -------------------------------------------------------------- transmission */
 
 /* Number of frames from `first` on that can be sent as one datagram; *bytes: their length. */
-static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most, u32 *bytes)
+static u32 vnet_count_gso(const struct vnet_batch *batch, u32 first, u32 most, u32 *bytes)
 {
 	u32 length = batch->frame[first].length;
 	u32 n = 1, total = length;
@@ -149,7 +149,7 @@ static u32 vnet_count_alike(const struct vnet_batch *batch, u32 first, u32 most,
 }
 
 /* A route to a peer, and the socket and namespace that it was looked up for. */
-struct vnet_way {
+struct vnet_route {
 	struct net *net;
 	struct sock *sk;
 	struct dst_entry *dst;
@@ -157,8 +157,8 @@ struct vnet_way {
 };
 
 /* Look up the route from the port's address to another address. Returns 0 or -errno. */
-static int vnet_way_find4(struct vnet_way *way, const struct vnet_port *port,
-			  const struct sockaddr_in *to)
+static int vnet_route_find4(struct vnet_route *way, const struct vnet_port *port,
+			    const struct sockaddr_in *to)
 {
 	struct flowi4 flow = {
 		.daddr = to->sin_addr.s_addr,
@@ -177,8 +177,8 @@ static int vnet_way_find4(struct vnet_way *way, const struct vnet_port *port,
 	return 0;
 }
 
-static int vnet_way_find6(struct vnet_way *way, const struct vnet_port *port,
-			  const struct sockaddr_in6 *to)
+static int vnet_route_find6(struct vnet_route *way, const struct vnet_port *port,
+			    const struct sockaddr_in6 *to)
 {
 	struct flowi6 flow = {
 		.daddr = to->sin6_addr,
@@ -195,18 +195,18 @@ static int vnet_way_find6(struct vnet_way *way, const struct vnet_port *port,
 	return PTR_ERR_OR_ZERO(way->dst);
 }
 
-static int vnet_way_find(struct vnet_way *way, const struct vnet_port *port,
-			 const union vnet_address *to)
+static int vnet_route_find(struct vnet_route *way, const struct vnet_port *port,
+			   const union vnet_address *to)
 {
 	way->sk = port->sock->sk;
 	way->net = sock_net(way->sk);
 	if (to->any.sa_family == AF_INET)
-		return vnet_way_find4(way, port, &to->in);
-	return vnet_way_find6(way, port, &to->in6);
+		return vnet_route_find4(way, port, &to->in);
+	return vnet_route_find6(way, port, &to->in6);
 }
 
 /* Allocate a datagram of `length` bytes, with headroom for all headers. */
-static struct sk_buff *vnet_skb_make(const struct vnet_way *way, u32 length)
+static struct sk_buff *vnet_skb_make(const struct vnet_route *way, u32 length)
 {
 	u32 linear = length <= VNET_LINEAR_BYTES ? length : 0;
 	u32 room = LL_RESERVED_SPACE(way->dst->dev) + way->headers;
@@ -248,12 +248,12 @@ static void vnet_put_udp(struct sk_buff *skb, __be16 from, __be16 to)
  * UDP's checksum covers nothing that the frame's CRC or MAC does not cover, and is optional with
  * IPv4. So it is omitted, unless hardware or segmentation computes it anyway.
  */
-static bool vnet_wants_sum(const struct vnet_way *way, const struct sk_buff *skb)
+static bool vnet_wants_sum(const struct vnet_route *way, const struct sk_buff *skb)
 {
 	return skb_is_gso(skb) || way->dst->dev->features & NETIF_F_CSUM_MASK;
 }
 
-static int vnet_send_skb4(const struct vnet_way *way, const struct vnet_port *port,
+static int vnet_send_skb4(const struct vnet_route *way, const struct vnet_port *port,
 			  const struct sockaddr_in *to, struct sk_buff *skb)
 {
 	const struct sockaddr_in *from = &port->own.in;
@@ -284,7 +284,7 @@ static int vnet_send_skb4(const struct vnet_way *way, const struct vnet_port *po
 	return ip_local_out(way->net, way->sk, skb);
 }
 
-static int vnet_send_skb6(const struct vnet_way *way, const struct vnet_port *port,
+static int vnet_send_skb6(const struct vnet_route *way, const struct vnet_port *port,
 			  const struct sockaddr_in6 *to, struct sk_buff *skb)
 {
 	const struct sockaddr_in6 *from = &port->own.in6;
@@ -311,8 +311,8 @@ static int vnet_send_skb6(const struct vnet_way *way, const struct vnet_port *po
  * Send `n` frames as one datagram. They pass the network stack as one, and are segmented by the
  * net device or just before it. Returns 0 or -errno.
  */
-static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *port,
-			   const struct vnet_batch *batch, u32 first, u32 n, u32 total)
+static int vnet_send_gso(const struct vnet_route *way, const struct vnet_port *port,
+			 const struct vnet_batch *batch, u32 first, u32 n, u32 total)
 {
 	const union vnet_address *to = &batch->frame[first].to;
 	struct sk_buff *skb = vnet_skb_make(way, total);
@@ -347,7 +347,8 @@ static int vnet_send_alike(const struct vnet_way *way, const struct vnet_port *p
  * Whether the frames may take this route. Frames that must not leave this machine (see
  * vnet_seal()) need a loopback device.
  */
-static bool vnet_may_go(const struct vnet_way *way, const struct vnet_batch *batch, u32 first)
+static bool vnet_route_allowed(const struct vnet_route *way, const struct vnet_batch *batch,
+			       u32 first)
 {
 	return batch->frame[first].leaves || way->dst->dev->flags & IFF_LOOPBACK;
 }
@@ -355,13 +356,13 @@ static bool vnet_may_go(const struct vnet_way *way, const struct vnet_batch *bat
 static int vnet_send_to(struct vnet_link *link, const struct vnet_port *port,
 			const struct vnet_batch *batch, u32 first, u32 n, u32 total)
 {
-	struct vnet_way way;
-	int err = vnet_way_find(&way, port, &batch->frame[first].to);
+	struct vnet_route way;
+	int err = vnet_route_find(&way, port, &batch->frame[first].to);
 
 	if (err)
 		return err;
-	if (likely(vnet_may_go(&way, batch, first)))
-		err = vnet_send_alike(&way, port, batch, first, n, total);
+	if (likely(vnet_route_allowed(&way, batch, first)))
+		err = vnet_send_gso(&way, port, batch, first, n, total);
 	else
 		nic_fetch_add(&link->counters.no_key, n);
 	dst_release(way.dst);
@@ -389,7 +390,7 @@ static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 	u32 first = 0;
 
 	while (first < batch->n) {
-		u32 total, n = vnet_count_alike(batch, first, most, &total);
+		u32 total, n = vnet_count_gso(batch, first, most, &total);
 
 		vnet_send_some(link, batch, first, n, total);
 		first += n;
@@ -398,7 +399,7 @@ static void vnet_batch_send(struct vnet_link *link, struct vnet_batch *batch)
 	batch->used = 0;
 }
 
-static void vnet_batch_leave(struct vnet_link *link, struct vnet_batch *batch)
+static void vnet_batch_hand_over(struct vnet_link *link, struct vnet_batch *batch)
 {
 	WRITE_ONCE(batch->owner, VNET_LEFT);
 	llist_add(&batch->left, &link->left);
@@ -478,7 +479,7 @@ void plat_flush(struct nic *nic)
 		next = batch->next;
 		/* A kernel consumer may hold locks that the network stack takes. */
 		if (batch->n && !view->may_send) {
-			vnet_batch_leave(link, batch);
+			vnet_batch_hand_over(link, batch);
 			continue;
 		}
 		vnet_batch_send(link, batch);
@@ -486,7 +487,7 @@ void plat_flush(struct nic *nic)
 	}
 }
 
-void vnet_link_leave(struct vnet_view *view)
+void vnet_link_flush(struct vnet_view *view)
 {
 	int idx;
 

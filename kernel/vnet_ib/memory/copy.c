@@ -238,8 +238,8 @@ static bool vnet_is_own(const struct nic_piece *pieces, u32 n)
  * memory are not counted: they are those of frames, with locks held that all traffic with that
  * node needs.
  */
-static bool vnet_is_much(const struct nic_piece *dst, u32 ndst, const struct nic_piece *src,
-			 u32 nsrc, u64 length)
+static bool vnet_is_long_copy(const struct nic_piece *dst, u32 ndst, const struct nic_piece *src,
+			      u32 nsrc, u64 length)
 {
 	if (length > VNET_COPY_SHORT)
 		return true;
@@ -258,7 +258,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 	const struct vnet_view *view = nic->host;
 	enum nic_copy_result result;
 
-	if (!view->may_sleep || likely(!vnet_is_much(dst, ndst, src, nsrc, length)))
+	if (!view->may_sleep || likely(!vnet_is_long_copy(dst, ndst, src, nsrc, length)))
 		return vnet_copy_any(view, dst, ndst, src, nsrc, length, false);
 	vnet_leave();
 	cond_resched();
@@ -270,8 +270,8 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 /* ---------------------------------------------------------------- requests */
 
 /* Request the missing pages of all pieces. Returns 0 if there are none, -EAGAIN or -EFAULT. */
-static int vnet_ask_pieces(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
-			   u64 length, bool write, u64 since)
+static int vnet_request_pieces(const struct vnet_dev *dev, const struct nic_piece *piece, u32 n,
+			       u64 length, bool write, u64 since)
 {
 	const struct vnet_mr *mr;
 	int err, result = 0;
@@ -284,7 +284,7 @@ static int vnet_ask_pieces(const struct vnet_dev *dev, const struct nic_piece *p
 		mr = vnet_piece_mr(dev, piece);
 		if (!mr || !mr->odp)
 			continue;
-		err = vnet_odp_ask(mr->odp, piece->addr, here, write, since);
+		err = vnet_odp_request(mr->odp, piece->addr, here, write, since);
 		if (err == -EFAULT)
 			return err;
 		result = err ? err : result;
@@ -300,10 +300,10 @@ enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u3
 
 	if (likely(!atomic_read(&view->dev->on_demand)))
 		return NIC_COPY_OK;
-	from = vnet_ask_pieces(view->dev, src, nsrc, length, false, since);
+	from = vnet_request_pieces(view->dev, src, nsrc, length, false, since);
 	if (from == -EFAULT)
 		return NIC_COPY_SRC_FAULT;
-	to = vnet_ask_pieces(view->dev, dst, ndst, length, true, since);
+	to = vnet_request_pieces(view->dev, dst, ndst, length, true, since);
 	if (to == -EFAULT)
 		return NIC_COPY_DST_FAULT;
 	if (from)

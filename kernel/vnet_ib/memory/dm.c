@@ -100,8 +100,8 @@ static void vnet_dm_freed(struct vnet_mmap *map)
 	vnet_dm_give_back(map->room, map->user, map->size);
 }
 
-static int vnet_dm_tell(struct uverbs_attr_bundle *attrs, u16 id, const struct vnet_dm *dm,
-			u64 length)
+static int vnet_dm_respond(struct uverbs_attr_bundle *attrs, u16 id, const struct vnet_dm *dm,
+			   u64 length)
 {
 	struct vnet_alloc_dm_resp resp = {
 		.mmap_offset = rdma_user_mmap_get_offset(&dm->mem.mmap->entry),
@@ -155,7 +155,7 @@ struct ib_dm *vnet_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuc,
 		kfree(dm);
 		return ERR_PTR(err);
 	}
-	err = vnet_dm_tell(attrs, VNET_ATTR_ALLOC_DM_RESP, dm, attr->length);
+	err = vnet_dm_respond(attrs, VNET_ATTR_ALLOC_DM_RESP, dm, attr->length);
 	if (err) {
 		vnet_dm_free(dm);
 		return ERR_PTR(err);
@@ -175,7 +175,7 @@ static int UVERBS_HANDLER(VNET_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, VNET_ATTR_QUERY_DM_HANDLE);
 
-	return vnet_dm_tell(attrs, VNET_ATTR_QUERY_DM_RESP, to_vdm(ibdm), ibdm->length);
+	return vnet_dm_respond(attrs, VNET_ATTR_QUERY_DM_RESP, to_vdm(ibdm), ibdm->length);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

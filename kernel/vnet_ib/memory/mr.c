@@ -566,7 +566,7 @@ static int vnet_mr_prefetch(struct vnet_mr *mr, const struct ib_sge *sge, enum v
 	if (sge->length && (waits || how == VNET_FETCH_NO_FAULT))
 		err = vnet_odp_prefetch(odp, at, sge->length, how);
 	else if (sge->length)
-		vnet_odp_ask(odp, at, sge->length, how == VNET_FETCH_WRITE, U64_MAX);
+		vnet_odp_request(odp, at, sge->length, how == VNET_FETCH_WRITE, U64_MAX);
 	vnet_odp_put(odp);
 	return err;
 }

@@ -25,7 +25,7 @@ static struct vnet_window *vnet_window_make(struct vnet_odp *odp, u64 start)
 
 	if (w != ERR_PTR(-ENOSPC))
 		return w;
-	err = vnet_share_yield(odp);
+	err = vnet_share_evict(odp);
 	return err ? ERR_PTR(err) : vnet_window_alloc(odp, start);
 }
 

@@ -37,10 +37,10 @@ struct vnet_window {
 
 enum vnet_fault_state {
 	VNET_FAULT_FREE,
-	VNET_FAULT_ASKED,
-	VNET_FAULT_RUNS,
+	VNET_FAULT_QUEUED,
+	VNET_FAULT_RUNNING,
 	/* Failed: these pages could not be brought. */
-	VNET_FAULT_LOST,
+	VNET_FAULT_FAILED,
 };
 
 struct vnet_fault {
@@ -129,7 +129,7 @@ void vnet_windows_end(struct vnet_odp *odp, bool all);
  * Evict some windows, in round-robin order, whether they are used or not; at most half of them,
  * as a request may need several at once. The caller holds odp->fetching.
  */
-void vnet_windows_yield(struct vnet_odp *odp);
+void vnet_windows_evict(struct vnet_odp *odp);
 
 /* -------------------------------------------------------------- odp_share.c */
 
@@ -149,7 +149,7 @@ void vnet_share_leave(struct vnet_odp *odp);
  * user has no windows. The caller holds odp->fetching, so it does not wait for another region:
  * the pages of that one may be brought by a process that waits for this one.
  */
-int vnet_share_yield(struct vnet_odp *odp);
+int vnet_share_evict(struct vnet_odp *odp);
 
 /* -------------------------------------------------------------- odp_fault.c */
 
@@ -158,7 +158,7 @@ int vnet_share_yield(struct vnet_odp *odp);
  * processor is woken later; -EFAULT if they could not be brought when it was tried at time
  * `since` (ktime_get_ns()) or later. since == U64_MAX: the request is advice. Any context.
  */
-int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
+int vnet_odp_request(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since);
 void vnet_odp_work(struct work_struct *work);
 
 /* --------------------------------------------------------------------- odp.c */

@@ -13,7 +13,7 @@ static struct vnet_fault *vnet_fault_oldest(struct vnet_odp *odp)
 
 	lockdep_assert_held(&odp->lock);
 	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
-		if (f->state == VNET_FAULT_ASKED && (!oldest || f->order < oldest->order))
+		if (f->state == VNET_FAULT_QUEUED && (!oldest || f->order < oldest->order))
 			oldest = f;
 	}
 	return oldest;
@@ -29,7 +29,7 @@ static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 nex
 	switch (err) {
 	case 0:
 		f->start = next;
-		f->state = next < f->end ? VNET_FAULT_ASKED : VNET_FAULT_FREE;
+		f->state = next < f->end ? VNET_FAULT_QUEUED : VNET_FAULT_FREE;
 		/* Queue it behind other requests. */
 		f->order = ++odp->order;
 		return true;
@@ -43,7 +43,7 @@ static bool vnet_fault_tried(struct vnet_odp *odp, struct vnet_fault *f, u64 nex
 		return false;
 	default:
 		f->end = next;
-		f->state = VNET_FAULT_LOST;
+		f->state = VNET_FAULT_FAILED;
 		return true;
 	}
 }
@@ -59,7 +59,7 @@ static bool vnet_fault_run(struct vnet_odp *odp)
 	spin_lock_irq(&odp->lock);
 	f = odp->dying ? NULL : vnet_fault_oldest(odp);
 	if (f) {
-		f->state = VNET_FAULT_RUNS;
+		f->state = VNET_FAULT_RUNNING;
 		f->began = ktime_get_ns();
 		start = f->start;
 		next = vnet_part_end(start, f->end);
@@ -78,12 +78,12 @@ static bool vnet_fault_run(struct vnet_odp *odp)
 }
 
 /* Evict windows, as another region of the user needs room. */
-static void vnet_odp_yield(struct vnet_odp *odp)
+static void vnet_odp_evict(struct vnet_odp *odp)
 {
 	struct vnet_odp *other;
 
 	mutex_lock(&odp->fetching);
-	vnet_windows_yield(odp);
+	vnet_windows_evict(odp);
 	mutex_unlock(&odp->fetching);
 	/* Any region of the user may be waiting, on any device. */
 	mutex_lock(&odp->share->lock);
@@ -97,7 +97,7 @@ void vnet_odp_work(struct work_struct *work)
 
 	do {
 		if (xchg(&odp->yields, false))
-			vnet_odp_yield(odp);
+			vnet_odp_evict(odp);
 		cond_resched();
 	} while (vnet_fault_run(odp));
 	if (xchg(&odp->reap, false))
@@ -120,22 +120,22 @@ static bool vnet_fault_brings(const struct vnet_fault *f, const struct vnet_faul
 }
 
 /* Whether `want` should use the slot `f` rather than the slot `other`, which may be NULL. */
-static bool vnet_fault_gives_way(const struct vnet_fault *f, const struct vnet_fault *other,
-				 const struct vnet_fault *want)
+static bool vnet_fault_replaces(const struct vnet_fault *f, const struct vnet_fault *other,
+				const struct vnet_fault *want)
 {
 	switch (f->state) {
 	case VNET_FAULT_FREE:
 		return true;
-	case VNET_FAULT_LOST:
+	case VNET_FAULT_FAILED:
 		/*
 		 * Reuse the oldest failure, and only without a free slot: it may not have been
 		 * reported.
 		 */
-		return !other || other->state == VNET_FAULT_ASKED ||
-		       (other->state == VNET_FAULT_LOST && f->began < other->began);
-	case VNET_FAULT_ASKED:
+		return !other || other->state == VNET_FAULT_QUEUED ||
+		       (other->state == VNET_FAULT_FAILED && f->began < other->began);
+	case VNET_FAULT_QUEUED:
 		return !other && f->advice && !want->advice;
-	case VNET_FAULT_RUNS:
+	case VNET_FAULT_RUNNING:
 		break;
 	}
 	return false;
@@ -155,12 +155,12 @@ static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, 
 	*slot = NULL;
 	for (f = odp->fault; f < odp->fault + VNET_FAULTS; f++) {
 		switch (f->state) {
-		case VNET_FAULT_ASKED:
-		case VNET_FAULT_RUNS:
+		case VNET_FAULT_QUEUED:
+		case VNET_FAULT_RUNNING:
 			if (vnet_fault_brings(f, want))
 				return -EAGAIN;
 			break;
-		case VNET_FAULT_LOST:
+		case VNET_FAULT_FAILED:
 			if (f->start >= whole && f->end <= want->end && f->began >= since &&
 			    (want->write || !f->write))
 				return -EFAULT;
@@ -168,15 +168,15 @@ static int vnet_fault_find(struct vnet_odp *odp, const struct vnet_fault *want, 
 		case VNET_FAULT_FREE:
 			break;
 		}
-		if (vnet_fault_gives_way(f, *slot, want))
+		if (vnet_fault_replaces(f, *slot, want))
 			*slot = f;
 	}
 	return 0;
 }
 
-int vnet_odp_ask(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since)
+int vnet_odp_request(struct vnet_odp *odp, u64 addr, u64 length, bool write, u64 since)
 {
-	struct vnet_fault *slot, want = { .state = VNET_FAULT_ASKED, .write = write };
+	struct vnet_fault *slot, want = { .state = VNET_FAULT_QUEUED, .write = write };
 	unsigned long flags;
 	int idx, ret;
 	u64 missing;

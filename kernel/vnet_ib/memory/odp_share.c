@@ -106,7 +106,7 @@ static struct vnet_odp *vnet_share_most(struct vnet_odp *odp)
 	return most;
 }
 
-int vnet_share_yield(struct vnet_odp *odp)
+int vnet_share_evict(struct vnet_odp *odp)
 {
 	struct vnet_odp *most;
 
@@ -118,7 +118,7 @@ int vnet_share_yield(struct vnet_odp *odp)
 	}
 	mutex_unlock(&odp->share->lock);
 	if (most == odp && odp->nwindows) {
-		vnet_windows_yield(odp);
+		vnet_windows_evict(odp);
 		return 0;
 	}
 	/* Windows that are being filled are in no region yet, but will be evictable. */

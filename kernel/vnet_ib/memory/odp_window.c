@@ -17,7 +17,7 @@
 #endif
 
 /* Windows that are evicted at a time. */
-#define VNET_YIELD 32
+#define VNET_EVICT_BATCH 32
 
 DEFINE_STATIC_SRCU(vnet_copies);
 
@@ -290,9 +290,9 @@ void vnet_windows_end(struct vnet_odp *odp, bool all)
 	mutex_unlock(&odp->fetching);
 }
 
-void vnet_windows_yield(struct vnet_odp *odp)
+void vnet_windows_evict(struct vnet_odp *odp)
 {
-	unsigned long n = min_t(unsigned long, VNET_YIELD, DIV_ROUND_UP(odp->nwindows, 2));
+	unsigned long n = min_t(unsigned long, VNET_EVICT_BATCH, DIV_ROUND_UP(odp->nwindows, 2));
 	struct vnet_window *w;
 	LIST_HEAD(ended);
 

@@ -61,8 +61,8 @@ enum vnet_cq_state {
 	/* On the list vnet_dev.ready. */
 	VNET_CQ_QUEUED,
 	/* TELLING: a completion handler is running. NEWS: events have arrived since it began. */
-	VNET_CQ_TELLING,
-	VNET_CQ_NEWS,
+	VNET_CQ_DELIVERING,
+	VNET_CQ_MORE,
 	/* The consumer must poll again, whether there is an event or not. */
 	VNET_CQ_LOOK,
 };

@@ -80,7 +80,7 @@ static void vnet_cq_leave(struct vnet_dev *dev, struct vnet_cq *cq)
 	mutex_unlock(&dev->commands);
 	WARN_ON(result != NIC_OK);
 	/* The list of ready CQs may hold a reference, for which vnet_number_end() will wait. */
-	vnet_tell_command(dev);
+	vnet_deliver_command(dev);
 }
 
 int vnet_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -172,7 +172,7 @@ static void vnet_cq_move_end(struct vnet_cq *cq, struct vnet_ring_mem *other)
 		return;
 	set_bit(VNET_CQ_LOOK, &cq->state);
 	vnet_cq_ready(to_vdev(cq->ibcq.device), cq->obj.index);
-	vnet_tell_command(to_vdev(cq->ibcq.device));
+	vnet_deliver_command(to_vdev(cq->ibcq.device));
 }
 
 /*

@@ -104,7 +104,7 @@ static int vnet_flow_fill(struct nic_flow *params, struct ib_qp *ibqp,
 	params->type = attr->type;
 	params->priority = attr->priority;
 	params->qpn = ibqp->qp_num;
-	params->rss = vnet_qp_spreads(qp) ? vnet_ring_name(&qp->spread) : 0;
+	params->rss = vnet_qp_is_rss(qp) ? vnet_ring_name(&qp->spread) : 0;
 	params->counter = vnet_counter_of(reading.counters);
 	if (attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP)
 		params->flags |= NIC_FLOW_DONT_TRAP;

@@ -51,7 +51,7 @@ static inline struct vnet_work_queue *to_vworkq(struct ib_wq *ibwq)
 /* -------------------------------------------------------------------- rss.c */
 
 /* Whether a queue pair only spreads frames by RSS: it has a number, but no queue. */
-static inline bool vnet_qp_spreads(const struct vnet_qp *qp)
+static inline bool vnet_qp_is_rss(const struct vnet_qp *qp)
 {
 	return qp->ibqp.rwq_ind_tbl;
 }

@@ -210,7 +210,7 @@ static int vnet_post_sends(struct vnet_qp *qp, const struct ib_send_wr *wr,
 	idx = srcu_read_lock(&vnet_inside);
 	vnet_run_turn(&dev->kernel, qp->ibqp.qp_num, nic_budget(&dev->kernel.nic));
 	srcu_read_unlock(&vnet_inside, idx);
-	vnet_tell_later(dev);
+	vnet_deliver_later(dev);
 	return err;
 }
 
@@ -308,7 +308,7 @@ static void vnet_ring_recv_atomic(struct vnet_dev *dev, u32 num, bool is_srq)
 	nic_recv_doorbell(&dev->kernel.nic, num, is_srq);
 	vnet_run_sender(&dev->kernel, &dev->kernel, num, is_srq);
 	srcu_read_unlock(&vnet_inside, idx);
-	vnet_tell_later(dev);
+	vnet_deliver_later(dev);
 }
 
 int vnet_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

@@ -66,7 +66,7 @@ static bool vnet_qp_matches(const struct ib_qp_init_attr *init)
 }
 
 /* A queue pair with an RSS table has no queues of its own. */
-static int vnet_qp_check_spreading(const struct ib_qp_init_attr *init)
+static int vnet_qp_check_rss(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
@@ -86,7 +86,7 @@ static int vnet_qp_check(const struct ib_qp_init_attr *init, bool is_user)
 	if (init->qp_type == IB_QPT_RAW_PACKET && !capable(CAP_NET_RAW))
 		return -EPERM;
 	if (init->rwq_ind_tbl)
-		return vnet_qp_check_spreading(init);
+		return vnet_qp_check_rss(init);
 	if (!vnet_qp_has_cqs(init))
 		return -EINVAL;
 	if (init->qp_type == IB_QPT_XRC_TGT)
@@ -226,7 +226,7 @@ static void vnet_qp_linger(struct vnet_dev *dev, u32 qpn)
 
 	do {
 		vnet_enter();
-		lingers = nic_mcast_is_under_way(&dev->agent.nic, qpn);
+		lingers = nic_mcast_is_pending(&dev->agent.nic, qpn);
 		vnet_leave();
 		if (lingers)
 			usleep_range(100, 1000);
@@ -316,7 +316,7 @@ static struct vnet_view *vnet_qp_view(struct vnet_dev *dev, struct vnet_ucontext
 }
 
 /* Create a queue pair that only spreads frames. It has a number, but no queue to ring for. */
-static int vnet_create_spreading(struct vnet_qp *qp, struct ib_udata *udata)
+static int vnet_create_rss_qp(struct vnet_qp *qp, struct ib_udata *udata)
 {
 	struct vnet_ucontext *uc = rdma_udata_to_drv_context(udata, struct vnet_ucontext, ibuc);
 	struct vnet_dev *dev = to_vdev(qp->ibqp.device);
@@ -389,8 +389,8 @@ int vnet_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_u
 	if (err)
 		return err;
 	qp->user = current_uid();
-	if (vnet_qp_spreads(qp))
-		err = vnet_create_spreading(qp, udata);
+	if (vnet_qp_is_rss(qp))
+		err = vnet_create_rss_qp(qp, udata);
 	else
 		err = vnet_create_queues(qp, init, udata);
 	if (!err && vnet_qp_holds_module(qp))
@@ -403,12 +403,12 @@ int vnet_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct vnet_dev *dev = to_vdev(ibqp->device);
 	struct vnet_qp *qp = to_vqp(ibqp);
 
-	if (!vnet_qp_spreads(qp)) {
+	if (!vnet_qp_is_rss(qp)) {
 		vnet_qp_linger(dev, ibqp->qp_num);
 		vnet_qp_leave(dev, qp);
 	}
 	vnet_number_end(&dev->qps, &qp->obj);
-	if (vnet_qp_spreads(qp))
+	if (vnet_qp_is_rss(qp))
 		vnet_ring_free(&qp->spread);
 	else
 		vnet_qp_free_rings(qp);

@@ -81,7 +81,7 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	/* An RSS queue pair has no state; its work queues have. */
-	if (vnet_qp_spreads(qp))
+	if (vnet_qp_is_rss(qp))
 		return -EOPNOTSUPP;
 	/* Only InfiniBand ports have path migration. */
 	if (mask & IB_QP_ALT_PATH)
@@ -105,7 +105,7 @@ int vnet_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 		vnet_wq_forget(&qp->sq);
 		vnet_wq_forget(&qp->rq);
 	}
-	vnet_tell_command(dev);
+	vnet_deliver_command(dev);
 	return vnet_errno(result);
 }
 
@@ -134,7 +134,7 @@ int vnet_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct nic_qp_attr nic;
 	u8 state, draining;
 
-	if (vnet_qp_spreads(qp)) {
+	if (vnet_qp_is_rss(qp)) {
 		/* An error would end tools that list all queue pairs. */
 		*attr = (struct ib_qp_attr){ .qp_state = IB_QPS_RESET };
 		*init = (struct ib_qp_init_attr){ .qp_type = ibqp->qp_type,

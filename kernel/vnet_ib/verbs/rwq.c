@@ -212,7 +212,7 @@ int vnet_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask, struct
 	mutex_lock(&dev->commands);
 	result = vnet_workq_change(dev, to_vworkq(ibwq), attr, mask);
 	mutex_unlock(&dev->commands);
-	vnet_tell_command(dev);
+	vnet_deliver_command(dev);
 	return vnet_errno(result);
 }
 

@@ -137,8 +137,8 @@ static struct vnet_trace_cq *find_unarmed(const struct vnet_trace *trace, int fd
  * Returns a CQ if waiting for its channel is a mistake. If the program waits for other descriptors,
  * too, the CQ may be unarmed on purpose: then only unpolled completions make it a mistake.
  */
-static struct vnet_trace_cq *find_mistaken(const struct vnet_trace *trace, int fd, bool alone,
-					   bool *unpolled)
+static struct vnet_trace_cq *find_unarmed_wait(const struct vnet_trace *trace, int fd, bool alone,
+					       bool *unpolled)
 {
 	struct vnet_trace_cq *tcq;
 
@@ -160,7 +160,7 @@ static int patience_of(struct vnet_trace *trace, int fd, bool alone)
 	bool unpolled;
 
 	pthread_mutex_lock(&trace->mutex);
-	tcq = find_mistaken(trace, fd, alone, &unpolled);
+	tcq = find_unarmed_wait(trace, fd, alone, &unpolled);
 	if (tcq)
 		patience = tcq->warned & 1u << TRACE_UNARMED_WAIT ? 0 : PATIENCE;
 	pthread_mutex_unlock(&trace->mutex);
@@ -173,7 +173,7 @@ static void warn_mistaken(struct vnet_trace *trace, int fd, bool alone)
 	bool unpolled;
 
 	pthread_mutex_lock(&trace->mutex);
-	tcq = find_mistaken(trace, fd, alone, &unpolled);
+	tcq = find_unarmed_wait(trace, fd, alone, &unpolled);
 	if (tcq)
 		vnet_trace_warn(
 			trace->context, "cq", tcq->cq->cqn, TRACE_UNARMED_WAIT, &tcq->warned,

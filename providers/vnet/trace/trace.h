@@ -336,7 +336,7 @@ void vnet_trace_check_no_receive(struct vnet_trace *trace);
 void vnet_trace_check_no_receive_qp(struct vnet_trace_qp *tqp);
 void vnet_trace_check_no_receive_srq(struct vnet_trace_srq *tsrq);
 
-/* -- why.c: reasons of refusals and failures */
+/* -- explain.c: reasons of refusals and failures */
 
 /* A request was refused; wr may be NULL. */
 void vnet_trace_refused_send(struct vnet_trace *trace, struct vnet_trace_qp *tqp, int error,

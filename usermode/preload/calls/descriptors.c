@@ -23,7 +23,8 @@ static int duplicated(int from, int to)
 /* The program is about to use number `fd`: move a descriptor of the library away from it. */
 static void make_way(int fd)
 {
-	if (unlikely(fdtable_hint(fd) == FD_KEPT) && !session_borrowed() && fdtable_is_kept(fd))
+	if (unlikely(fdtable_hint(fd) == FD_KEPT) && !session_in_vfork_child() &&
+	    fdtable_is_kept(fd))
 		fdtable_make_way(fd);
 }
 
@@ -81,7 +82,7 @@ INTERPOSED int fcntl64(int fd, int command, ...)
 INTERPOSED int close(int fd)
 {
 	if (unlikely(fdtable_hint(fd) != FD_NONE)) {
-		if (fdtable_is_kept(fd) && !session_borrowed())
+		if (fdtable_is_kept(fd) && !session_in_vfork_child())
 			return (int)libc_result(-EBADF);
 		fdtable_forget(fd);
 	}
@@ -92,7 +93,7 @@ static int do_close_range(unsigned int first, unsigned int last, int flags)
 {
 	unsigned int kept;
 
-	if ((flags & CLOSE_RANGE_CLOEXEC) || first > last || session_borrowed())
+	if ((flags & CLOSE_RANGE_CLOEXEC) || first > last || session_in_vfork_child())
 		return real()->close_range(first, last, flags);
 	while ((kept = fdtable_next_kept(first, last)) <= last) {
 		if (kept > first && real()->close_range(first, kept - 1, flags))

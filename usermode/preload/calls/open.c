@@ -29,7 +29,8 @@ static bool names_device(const char *path)
 	return !strncmp(path, "uverbs", 6) || !strncmp(path, "umad", 4) || !strcmp(path, "rdma_cm");
 }
 
-static int __attribute__((noinline)) open_led(int dirfd, const char *path, int flags, mode_t mode)
+static int __attribute__((noinline))
+open_redirected(int dirfd, const char *path, int flags, mode_t mode)
 {
 	char buffer[PATH_MAX];
 	const struct device_node *node;
@@ -47,7 +48,7 @@ static int __attribute__((noinline)) open_led(int dirfd, const char *path, int f
 	return real()->openat(dirfd, to, flags, mode);
 }
 
-static inline bool is_led(const char *path)
+static inline bool is_redirected(const char *path)
 {
 	return unlikely(paths_candidate(path) || names_device(path));
 }
@@ -69,14 +70,14 @@ static mode_t mode_argument(int flags, va_list args)
 
 static int do_open(const char *path, int flags, mode_t mode)
 {
-	return is_led(path) ? open_led(AT_FDCWD, path, flags, mode) :
-			      real()->open(path, flags, mode);
+	return is_redirected(path) ? open_redirected(AT_FDCWD, path, flags, mode) :
+				     real()->open(path, flags, mode);
 }
 
 static int do_openat(int dirfd, const char *path, int flags, mode_t mode)
 {
-	return is_led(path) ? open_led(dirfd, path, flags, mode) :
-			      real()->openat(dirfd, path, flags, mode);
+	return is_redirected(path) ? open_redirected(dirfd, path, flags, mode) :
+				     real()->openat(dirfd, path, flags, mode);
 }
 
 INTERPOSED int open(const char *path, int flags, ...)
@@ -121,8 +122,9 @@ INTERPOSED int __openat64_2(int dirfd, const char *path, int flags)
 
 static int do_creat(const char *path, mode_t mode)
 {
-	return is_led(path) ? open_led(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode) :
-			      real()->creat(path, mode);
+	return is_redirected(path) ?
+		       open_redirected(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode) :
+		       real()->creat(path, mode);
 }
 
 INTERPOSED int creat(const char *path, mode_t mode)

@@ -111,9 +111,9 @@ static void renew_counters(const char *path)
  * Is there a daemon for the tree? A tree without a daemon is left over and out of date. A child of
  * vfork() has no session of its own, but its parent has.
  */
-static bool tree_is_true(void)
+static bool tree_is_live(void)
 {
-	return session_get(NULL) || session_borrowed();
+	return session_get(NULL) || session_in_vfork_child();
 }
 
 /* Without a daemon there are no devices: lead to a path that does not exist. */
@@ -165,11 +165,11 @@ const char *paths_redirect(const char *path, char *buffer)
 	bool led;
 	int n;
 
-	if (owner == OURS && !tree_is_true())
+	if (owner == OURS && !tree_is_live())
 		return redirect_nowhere(path, buffer);
 	renew_counters(path);
 	led = redirect_by_descriptor(skip_slashes(path), buffer);
-	if (!led && s->host_devices && merged_lead(skip_slashes(path), buffer))
+	if (!led && s->host_devices && merged_redirect(skip_slashes(path), buffer))
 		return buffer;
 	if (!led) {
 		n = snprintf(buffer, PATH_MAX, "%s/%s", node_place()->node_dir, skip_slashes(path));

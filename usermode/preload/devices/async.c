@@ -40,7 +40,7 @@ static int last_event(const struct fd_entry *entry, struct ib_uverbs_async_event
 {
 	if (session_current() == entry->session)
 		session_ended(entry->session);
-	if (!fdtable_tell_end(entry))
+	if (!fdtable_mark_ended(entry))
 		return -EIO;
 	memset(event, 0, sizeof(*event));
 	event->event_type = EVENT_DEVICE_FATAL;

@@ -51,7 +51,7 @@ static int wait_for_event(int fd, const struct fd_entry *entry, struct nic *nic,
 	 * The announced event may have been removed with its CQ: clear the descriptor if the
 	 * channel has no event.
 	 */
-	(void)nic_channel_settle(nic, entry->number, drain, &fd);
+	(void)nic_channel_clear_stale(nic, entry->number, drain, &fd);
 	return 0;
 }
 
@@ -94,10 +94,10 @@ static void settle(int fd, const struct fd_entry *entry, void *arg)
 	struct nic *nic = channel_nic(entry, &session);
 
 	if (nic && session == device->session)
-		(void)nic_channel_settle(nic, entry->number, drain, &fd);
+		(void)nic_channel_clear_stale(nic, entry->number, drain, &fd);
 }
 
-void channels_settle(const struct fd_entry *device)
+void channels_clear_stale(const struct fd_entry *device)
 {
 	fdtable_each(FD_CHANNEL, settle, (void *)(uintptr_t)device);
 }

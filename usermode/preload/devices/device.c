@@ -11,7 +11,7 @@
 #include "base/settings.h"
 #include "devices/orphaned_ids.h"
 #include "session/control.h"
-#include "session/patience.h"
+#include "session/answer_timeout.h"
 #include "session/start.h"
 
 /* Limit of requests for a descriptor whose nonce the daemon has not read yet. */
@@ -51,7 +51,7 @@ static int exchange_open(struct session *s, int sock, u32 type, u32 minor, struc
 		open.cookie = 0;
 	ret = control_exchange(sock, &iov, 1, reply);
 	if (ret == -ETIMEDOUT)
-		patience_exhausted(s->agent);
+		daemon_timed_out(s->agent);
 	if (ret)
 		return ret;
 	if (reply->length < sizeof(reply->opened) || reply->msg.type != type) {
@@ -188,7 +188,7 @@ static pid_t daemon_process(void)
 
 	if (s && session_alive(s))
 		return s->agent;
-	if (!session_borrowed())
+	if (!session_in_vfork_child())
 		node_place_renew();
 	sock = daemon_connect();
 	if (sock < 0)

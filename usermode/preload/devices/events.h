@@ -19,6 +19,6 @@ long async_read(int fd, const struct fd_entry *entry, void *buffer, size_t count
  * A CQ of this device was destroyed together with its unread events: channels without any other
  * event must not remain readable.
  */
-void channels_settle(const struct fd_entry *device);
+void channels_clear_stale(const struct fd_entry *device);
 
 #endif /* EVENTS_H */

@@ -52,7 +52,7 @@ static long ask(const struct fd_entry *entry, struct session *session, u32 type,
 	/* The event may report that another NIC refuses this one: print why. */
 	for (u32 i = 0; i < session->nnics; i++)
 		if (session->nic[i]->link)
-			link_tell_refusals(&session->nic[i]->host);
+			link_report_refusals(&session->nic[i]->host);
 	control_drop_fds(&reply);
 	return reply.result.error ? -(long)reply.result.error : reply.result.value;
 }
@@ -77,7 +77,7 @@ static void settle(int fd, const struct fd_entry *entry)
 	if (device_session(entry, &session))
 		return;
 	wait_drain(fd);
-	(void)ask(entry, session, VNET_MSG_SETTLE, &nothing);
+	(void)ask(entry, session, VNET_MSG_RESIGNAL, &nothing);
 }
 
 /* Did another thread close the descriptor? That does not wake a thread that waits on it. */
@@ -111,7 +111,7 @@ static long last_event(const struct fd_entry *entry, const struct command *comma
 	return (long)command->count;
 }
 
-static long destroy_last(const struct fd_entry *entry, const struct command *command)
+static long destroy_orphan(const struct fd_entry *entry, const struct command *command)
 {
 	struct rdma_ucm_destroy_id_resp resp;
 	struct rdma_ucm_destroy_id destroy;
@@ -137,7 +137,7 @@ static long destroy_id(int fd, const struct fd_entry *entry, const struct comman
 	long ret = forward(entry, command);
 
 	if (ret == -EIO && !session_alive(entry->session))
-		return destroy_last(entry, command);
+		return destroy_orphan(entry, command);
 	settle(fd, entry);
 	return ret;
 }

@@ -107,7 +107,7 @@ struct command {
 /*
  * The daemon has not executed the command: it asks for a descriptor that the command names. Add it.
  */
-static bool wants_more(struct vnet_msg_call *call, const struct reply *reply)
+static bool needs_descriptor(struct vnet_msg_call *call, const struct reply *reply)
 {
 	if (!reply->result.wants_fd || call->nfds == VNET_MSG_FDS)
 		return false;
@@ -135,7 +135,7 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 	ret = device_session(entry, &s);
 	while (!ret) {
 		ret = control_request_with(s, iov, 3, call.fd, call.nfds, &reply);
-		if (ret || !wants_more(&call, &reply))
+		if (ret || !needs_descriptor(&call, &reply))
 			break;
 	}
 	/*
@@ -143,7 +143,7 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 	 * refused.
 	 */
 	if (!ret && entry->nic < s->nnics && s->nic[entry->nic]->link)
-		link_tell_refusals(&s->nic[entry->nic]->host);
+		link_report_refusals(&s->nic[entry->nic]->host);
 	return ret ? ret : take_result(s, &reply);
 }
 
@@ -156,7 +156,7 @@ struct meaning {
 	struct ib_uverbs_reg_mr reg;
 };
 
-static void understand_write(struct meaning *m, u32 command, const void *body, size_t length)
+static void parse_write(struct meaning *m, u32 command, const void *body, size_t length)
 {
 	m->destroys_cq = command == IB_USER_VERBS_CMD_DESTROY_CQ;
 	m->registers =
@@ -172,7 +172,7 @@ static void understand_write(struct meaning *m, u32 command, const void *body, s
 }
 
 /* UVERBS_METHOD_INVOKE_WRITE: an ioctl that carries a write command. */
-static void understand_invoke(struct meaning *m, const struct ib_uverbs_attr *attr, u32 n)
+static void parse_invoke(struct meaning *m, const struct ib_uverbs_attr *attr, u32 n)
 {
 	const struct ib_uverbs_attr *body = NULL;
 	u32 i, command = ~0u;
@@ -183,8 +183,8 @@ static void understand_invoke(struct meaning *m, const struct ib_uverbs_attr *at
 		else if (attr[i].attr_id == UVERBS_ATTR_CORE_IN)
 			body = &attr[i];
 	}
-	understand_write(m, command, body ? (const void *)(unsigned long)body->data : NULL,
-			 body ? body->len : 0);
+	parse_write(m, command, body ? (const void *)(unsigned long)body->data : NULL,
+		    body ? body->len : 0);
 }
 
 static void act_on(const struct fd_entry *entry, const struct meaning *m)
@@ -192,7 +192,7 @@ static void act_on(const struct fd_entry *entry, const struct meaning *m)
 	if (m->registers)
 		regions_note(m->reg.start, m->reg.length);
 	if (m->destroys_cq)
-		channels_settle(entry);
+		channels_clear_stale(entry);
 }
 
 /* ----------------------------------------------------------------------- the calls */
@@ -214,8 +214,7 @@ long uverbs_write(const struct fd_entry *entry, const void *buffer, size_t count
 		return -EINVAL;
 	if (user_copy(&hdr, buffer, sizeof(hdr)))
 		return -EFAULT;
-	understand_write(&meaning, hdr.command, (const u8 *)buffer + sizeof(hdr),
-			 count - sizeof(hdr));
+	parse_write(&meaning, hdr.command, (const u8 *)buffer + sizeof(hdr), count - sizeof(hdr));
 	ret = forward(entry, &command);
 	if (ret >= 0)
 		act_on(entry, &meaning);
@@ -246,7 +245,7 @@ long uverbs_ioctl(const struct fd_entry *entry, void *argument)
 	if (hdr.object_id == UVERBS_OBJECT_DEVICE && hdr.method_id == UVERBS_METHOD_INVOKE_WRITE &&
 	    hdr.num_attrs <= MAX_ATTRS &&
 	    !user_copy(attr, (const u8 *)argument + sizeof(hdr), hdr.num_attrs * sizeof(attr[0])))
-		understand_invoke(&meaning, attr, hdr.num_attrs);
+		parse_invoke(&meaning, attr, hdr.num_attrs);
 	meaning.destroys_cq |= hdr.object_id == UVERBS_OBJECT_CQ &&
 			       hdr.method_id == UVERBS_METHOD_CQ_DESTROY;
 	ret = forward(entry, &command);

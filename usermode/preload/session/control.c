@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "session/fdtable.h"
 #include "session/own_files.h"
-#include "session/patience.h"
+#include "session/answer_timeout.h"
 #include "session/start.h"
 
 enum connection_state {
@@ -60,8 +60,8 @@ static int send_message(const int *sock, const struct iovec *iov, int niov,
 	 */
 	while ((ret = sys(SYS_sendmsg, nic_load(sock), &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) ==
 	       -EAGAIN) {
-		deadline = deadline ? deadline : patience_deadline();
-		ret = patience_poll(sock, POLLOUT, deadline);
+		deadline = deadline ? deadline : answer_deadline();
+		ret = timed_poll(sock, POLLOUT, deadline);
 		if (ret)
 			break;
 	}
@@ -97,7 +97,7 @@ static long receive_timed(int sock, struct msghdr *msg)
 	return ret == -EAGAIN ? -ETIMEDOUT : ret;
 }
 
-/* `timed`: the socket has a receive timeout of patience_limit() (limit_wait()). */
+/* `timed`: the socket has a receive timeout of answer_limit() (limit_wait()). */
 static int receive_reply(const int *sock, bool timed, struct reply *reply)
 {
 	union {
@@ -109,15 +109,15 @@ static int receive_reply(const int *sock, bool timed, struct reply *reply)
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
-	u64 deadline = patience_deadline();
-	long ret = timed && !patience_is_short() ? receive_timed(nic_load(sock), &msg) : -EINTR;
+	u64 deadline = answer_deadline();
+	long ret = timed && !answer_overdue() ? receive_timed(nic_load(sock), &msg) : -EINTR;
 
 	/*
 	 * A signal has interrupted the call, or the socket has no timeout: wait for the rest of the
 	 * time.
 	 */
 	if (ret == -EINTR)
-		ret = patience_poll(sock, POLLIN, deadline);
+		ret = timed_poll(sock, POLLIN, deadline);
 	if (!ret)
 		ret = sys(SYS_recvmsg, nic_load(sock), &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (ret < 0)
@@ -138,7 +138,7 @@ static int receive_reply(const int *sock, bool timed, struct reply *reply)
  * requests of other threads (which may get the same queue memory, for example). ThreadSanitizer
  * does not see the daemon, so this function declares the order to ThreadSanitizer.
  */
-static void daemon_orders(void)
+static void tsan_daemon_order(void)
 {
 #ifdef __SANITIZE_THREAD__
 	static u32 order;
@@ -152,13 +152,13 @@ static int exchange(const int *sock, bool timed, const struct iovec *iov, int ni
 {
 	int ret;
 
-	daemon_orders();
+	tsan_daemon_order();
 	ret = send_message(sock, iov, niov, attached);
 	if (!ret)
 		ret = receive_reply(sock, timed, reply);
-	daemon_orders();
+	tsan_daemon_order();
 	if (!ret)
-		patience_answered();
+		daemon_answered();
 	return ret == -EPIPE || ret == -ECONNRESET ? -EIO : ret;
 }
 
@@ -234,7 +234,7 @@ int control_hello(int sock, struct session *session, struct reply *reply)
  */
 static void limit_wait(int sock)
 {
-	const struct timeval limit = { .tv_sec = (time_t)patience_limit() };
+	const struct timeval limit = { .tv_sec = (time_t)answer_limit() };
 
 	(void)sys(SYS_setsockopt, sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
@@ -389,7 +389,7 @@ void control_give_up(void)
 {
 	struct waiting *w = innermost;
 
-	if (likely(!w) || session_borrowed())
+	if (likely(!w) || session_in_vfork_child())
 		return;
 	innermost = NULL;
 	for (; w; w = w->outer) {
@@ -406,7 +406,7 @@ void control_forked(void)
 }
 
 /* A late answer may still arrive, and would be taken for the answer to the next request. */
-static bool is_spoilt(int ret)
+static bool has_late_answer(int ret)
 {
 	return ret == -EIO || ret == -ETIMEDOUT || ret == -ECANCELED;
 }
@@ -429,7 +429,7 @@ static int ask(struct waiting *w, const struct iovec *iov, int niov,
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (w->given_up)
 		return -EIO;
-	if (!w->place || is_spoilt(ret))
+	if (!w->place || has_late_answer(ret))
 		end_connection(w);
 	else
 		(void)__atomic_compare_exchange_n(&w->place->state, &busy, CONNECTION_IDLE, false,
@@ -467,7 +467,7 @@ int control_request_with(struct session *session, const struct iovec *iov, int n
 	int ret = request(session, iov, niov, &attached, reply);
 
 	if (ret == -ETIMEDOUT)
-		patience_exhausted(session->agent);
+		daemon_timed_out(session->agent);
 	return ret;
 }
 

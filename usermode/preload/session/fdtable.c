@@ -126,7 +126,7 @@ int fdtable_set(int fd, struct fd_entry *entry)
 
 	if ((unsigned int)fd >= FDTABLE_SIZE)
 		return -EMFILE;
-	if (session_borrowed())
+	if (session_in_vfork_child())
 		return -EBUSY;
 	ret = sys_identity(fd, &entry->id);
 	if (ret)
@@ -139,7 +139,7 @@ int fdtable_set(int fd, struct fd_entry *entry)
 
 void fdtable_forget(int fd)
 {
-	if (fdtable_hint(fd) != FD_NONE && !session_borrowed())
+	if (fdtable_hint(fd) != FD_NONE && !session_in_vfork_child())
 		set_kind(fd, FD_NONE);
 }
 
@@ -153,7 +153,7 @@ void fdtable_copy(int from, int to)
 		fdtable_forget(to);
 }
 
-bool fdtable_tell_end(const struct fd_entry *entry)
+bool fdtable_mark_ended(const struct fd_entry *entry)
 {
 	struct fd_entry other;
 	bool first = true;
@@ -164,8 +164,8 @@ bool fdtable_tell_end(const struct fd_entry *entry)
 		if (fdtable_hint(fd) != FD_ASYNC || !load(fd, &other) ||
 		    other.id.ino != entry->id.ino || other.id.dev != entry->id.dev)
 			continue;
-		first = first && !other.told_end;
-		other.told_end = true;
+		first = first && !other.end_reported;
+		other.end_reported = true;
 		(void)store(fd, &other);
 	}
 	lock_release(&table_lock, saved);

@@ -43,7 +43,7 @@ struct fd_entry {
 	u32 number;
 	u32 generation;
 	/* ASYNC: the event IBV_EVENT_DEVICE_FATAL for the daemon's death was read. */
-	bool told_end;
+	bool end_reported;
 	/* KEPT: this is the daemon's end of a completion channel. */
 	bool channel_end;
 };
@@ -69,7 +69,7 @@ void fdtable_copy(int from, int to);
  * Mark the device's end as reported on this async file and all its duplicates. Returns false if it
  * was reported before.
  */
-bool fdtable_tell_end(const struct fd_entry *entry);
+bool fdtable_mark_ended(const struct fd_entry *entry);
 /* Call the function for every descriptor of this kind. */
 void fdtable_each(enum fd_kind kind, void (*call)(int fd, const struct fd_entry *entry, void *arg),
 		  void *arg);

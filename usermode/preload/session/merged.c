@@ -94,7 +94,7 @@ void merged_update(void)
 	}
 }
 
-bool merged_lead(const char *path, char *buffer)
+bool merged_redirect(const char *path, char *buffer)
 {
 	size_t i, length;
 

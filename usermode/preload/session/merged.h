@@ -15,6 +15,6 @@ void merged_update(void);
  * If this path (without its leading slash) is such a folder itself, write the folder's location to
  * `buffer` (PATH_MAX bytes) and return true.
  */
-bool merged_lead(const char *path, char *buffer);
+bool merged_redirect(const char *path, char *buffer);
 
 #endif /* MERGED_H */

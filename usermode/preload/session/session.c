@@ -19,7 +19,7 @@
 #include "session/fdtable.h"
 #include "session/merged.h"
 #include "session/own_files.h"
-#include "session/patience.h"
+#include "session/answer_timeout.h"
 #include "session/provider.h"
 #include "session/start.h"
 
@@ -74,7 +74,7 @@ static int get_channel(struct host *host, u32 channel, u32 generation)
 }
 
 /* Programs retry refused calls: report each NIC once, for the last eight NICs. */
-static bool was_told(const u8 *gid)
+static bool was_reported(const u8 *gid)
 {
 	static struct {
 		u8 gid[16];
@@ -99,7 +99,7 @@ static void say_refused(struct host *host, const u8 *gid, u32 why)
 	char name[LINK_GID_TEXT];
 
 	(void)host;
-	if (was_told(gid))
+	if (was_reported(gid))
 		return;
 	link_gid_text(gid, name);
 	switch (why) {
@@ -130,13 +130,13 @@ static void say_refused(struct host *host, const u8 *gid, u32 why)
  * Report a refusal that is still unreported at exit: it may be the only explanation that the
  * program's user gets.
  */
-static __attribute__((destructor)) void tell_at_exit(void)
+static __attribute__((destructor)) void report_at_exit(void)
 {
 	struct session *s = session_current();
 
 	for (u32 i = 0; s && i < s->nnics; i++)
 		if (s->nic[i]->link)
-			link_tell_refusals(&s->nic[i]->host);
+			link_report_refusals(&s->nic[i]->host);
 }
 
 /* Consumes kick_fd; memory_fd remains the caller's. */
@@ -429,10 +429,10 @@ static int hello(struct session *s, struct reply *reply)
 		say("no RDMA device: the running daemon (process %d) is of another version; "
 		    "\"vnet stop\" ends it",
 		    s->agent);
-	else if (ret == -ETIMEDOUT && patience_lost())
+	else if (ret == -ETIMEDOUT && daemon_first_timeout())
 		say("no RDMA device: the running daemon (process %d) has not answered for %u s; is "
 		    "it stopped? \"vnet stop\" ends it",
-		    s->agent, patience_limit());
+		    s->agent, answer_limit());
 	else if (ret && ret != -ETIMEDOUT && ret != -ECANCELED)
 		say("no RDMA device: the daemon refuses: %s", strerrordesc_np(-ret));
 	return ret;
@@ -506,7 +506,7 @@ struct session *session_current(void)
 	return s && s->pid == sys_getpid() ? s : NULL;
 }
 
-bool session_borrowed(void)
+bool session_in_vfork_child(void)
 {
 	struct session *s = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 
@@ -517,10 +517,10 @@ bool session_borrowed(void)
  * Publish the new session. If a signal handler has taken over the turn (and made a session, or
  * failed), drop this one and return the handler's.
  */
-static struct session *session_settle(struct session *made, int ret, const struct hold *hold,
-				      int *error)
+static struct session *session_publish(struct session *made, int ret, const struct hold *hold,
+				       int *error)
 {
-	if (!turn_mine(hold)) {
+	if (!turn_is_held(hold)) {
 		if (!ret)
 			session_drop(made);
 		*error = -EIO;
@@ -559,7 +559,7 @@ static struct session *session_get_held(const struct hold *hold, int *error)
 	ret = session_make(&s);
 	if (!ret)
 		s->before = before;
-	return session_settle(s, ret, hold, error);
+	return session_publish(s, ret, hold, error);
 }
 
 struct session *session_get(int *error)
@@ -577,10 +577,10 @@ struct session *session_get(int *error)
 		return NULL;
 	}
 	s = NULL;
-	*error = turn_take(&making, &hold);
+	*error = turn_acquire(&making, &hold);
 	if (!*error) {
 		s = session_get_held(&hold, error);
-		turn_give(&hold);
+		turn_release(&hold);
 	}
 	errno = saved_errno;
 	return s;

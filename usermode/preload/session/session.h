@@ -116,7 +116,7 @@ bool session_exists(void);
  * Is the caller a child of vfork()? It runs in its parent's memory, but with its own descriptors,
  * so the library's state must not change.
  */
-bool session_borrowed(void);
+bool session_in_vfork_child(void);
 /* Is the daemon alive, and the device not fatal? A few loads. */
 bool session_alive(struct session *session);
 /*

@@ -24,7 +24,7 @@
 #include "base/say.h"
 #include "base/settings.h"
 #include "base/sys.h"
-#include "session/patience.h"
+#include "session/answer_timeout.h"
 #include "../../platform/host.h"
 #include "../../vnet_proto.h"
 
@@ -68,14 +68,14 @@ static int check_peer(int sock)
 /*
  * A stopped daemon does not accept connections, and its backlog fills up: retry until the deadline.
  */
-static int connect_patiently(int sock, const struct sockaddr_un *address)
+static int connect_with_retry(int sock, const struct sockaddr_un *address)
 {
-	u64 deadline = patience_deadline();
+	u64 deadline = answer_deadline();
 	int ret, waited = 0;
 
 	do
 		ret = (int)sys(SYS_connect, sock, address, sizeof(*address));
-	while (ret == -EAGAIN && !(waited = patience_pause(CONNECT_PAUSE, deadline)));
+	while (ret == -EAGAIN && !(waited = timed_pause(CONNECT_PAUSE, deadline)));
 	return waited ? waited : ret;
 }
 
@@ -90,7 +90,7 @@ int daemon_connect(void)
 	sock = (int)sys(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (sock < 0)
 		return sock;
-	ret = connect_patiently(sock, &address);
+	ret = connect_with_retry(sock, &address);
 	if (!ret)
 		ret = check_peer(sock);
 	/*
@@ -244,7 +244,7 @@ static int await_ready(int fd, char *why, size_t size)
 	long ret;
 
 	while (length < sizeof(text) - 1) {
-		ret = patience_poll(&fd, POLLIN, deadline);
+		ret = timed_poll(&fd, POLLIN, deadline);
 		if (ret == -ETIMEDOUT)
 			snprintf(why, size, "it does not answer");
 		if (ret)
@@ -317,7 +317,7 @@ int daemon_connect_or_start(void)
 			    place->node_dir);
 		else if (sock == -EPERM)
 			say("no RDMA device: %s is another user's", place->node_dir);
-		else if (sock == -ETIMEDOUT && patience_lost())
+		else if (sock == -ETIMEDOUT && daemon_first_timeout())
 			say("no RDMA device: the daemon in %s accepts no connection; is it "
 			    "stopped? \"vnet stop\" ends it",
 			    place->node_dir);

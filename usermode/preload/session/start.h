@@ -7,7 +7,7 @@
 int daemon_connect(void);
 /*
  * The same, but starts the daemon if none listens. The caller holds the turn of session_get()
- * (patience.h).
+ * (answer_timeout.h).
  */
 int daemon_connect_or_start(void);
 

@@ -139,7 +139,7 @@ static void drop_file(int *fd)
  * names the space, so that no peer starts a copy. Then nic_recover() releases the client's locks.
  * Only then uverbs destroys its objects, which must not wait for those locks.
  */
-static void bury(struct client *client)
+static void client_died(struct client *client)
 {
 	struct daemon *daemon = client->daemon;
 	struct source *pidfd = &nic_client(client)->pidfd;
@@ -174,7 +174,7 @@ static void bury(struct client *client)
 static void pidfd_ready(struct source *source, u32 events)
 {
 	(void)events;
-	bury(&container_of(source, struct nic_client, pidfd)->client);
+	client_died(&container_of(source, struct nic_client, pidfd)->client);
 }
 
 /* Reads of an ended address space return 0 bytes; those of unmapped pages fail with EIO. */
@@ -188,12 +188,12 @@ static bool memory_gone(int mem_fd)
 static void probe(struct client *client)
 {
 	if (!client->dead && memory_gone(client->mem_fd))
-		bury(client);
+		client_died(client);
 }
 
 void client_gave_up(struct client *client)
 {
-	bury(client);
+	client_died(client);
 }
 
 void client_conn_added(struct client *client)
@@ -413,7 +413,7 @@ static int open_pidfd(pid_t pid, int *error)
 	return fd;
 }
 
-static struct client *admit(struct daemon *daemon, pid_t pid, int *error)
+static struct client *add_client(struct daemon *daemon, pid_t pid, int *error)
 {
 	struct nic_client *newcomer = calloc(1, sizeof(*newcomer));
 	u32 slot = find_slot(daemon);
@@ -475,7 +475,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files 
 	if (!*error && pid > 0 && count_of(daemon, pid) >= MOST_OF_A_PROCESS)
 		*error = EMFILE;
 	if (!*error)
-		client = admit(daemon, pid, error);
+		client = add_client(daemon, pid, error);
 	if (!client) {
 		for (u32 i = 0; i < CLIENT_FILES; i++)
 			drop_file(&files->fd[i]);
@@ -495,7 +495,7 @@ struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files 
 	publish(client, true);
 	/* The pid could have been reused before the pidfd was opened: check again. */
 	if (memory_gone(client->mem_fd)) {
-		bury(client);
+		client_died(client);
 		*error = ESRCH;
 		return NULL;
 	}

@@ -18,7 +18,7 @@
 #include "loop/loop.h"
 
 /* Time limit for the first message of a new connection. */
-#define GREETING_TIME (10 * NSEC_PER_SEC)
+#define HELLO_TIMEOUT (10 * NSEC_PER_SEC)
 /* Descriptors of the largest reply: for each NIC, memory, eventfd, link memory and socket. */
 #define MAX_SENT_FDS (4 * VNET_MAX_NICS)
 
@@ -242,7 +242,7 @@ void conn_new(struct daemon *daemon, int fd, pid_t pid)
 	}
 	conn->daemon = daemon;
 	conn->pid = pid;
-	conn->greet_by = clock_now() + GREETING_TIME;
+	conn->greet_by = clock_now() + HELLO_TIMEOUT;
 	conn->parked.retry = retry;
 	conn->source.fd = fd;
 	conn->source.ready = conn_ready;

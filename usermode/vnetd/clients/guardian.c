@@ -74,7 +74,7 @@ static void follow(int number, int fd)
 }
 
 /* Receives and executes one order. Returns its number, 0 at end of file, or -errno. */
-static int hear(int sock)
+static int receive_order(int sock)
 {
 	struct order order = { 0 };
 	union one_fd control;
@@ -99,10 +99,11 @@ static void __attribute__((noreturn)) guard(int sock)
 {
 	int number, highest = 0;
 
-	while ((number = hear(sock)) > 0)
+	while ((number = receive_order(sock)) > 0)
 		highest = number > highest ? number : highest;
 	/*
-	 * FUTEX_OWNER_DIED is already set in agent_life (life.c), so woken programs see the death.
+	 * FUTEX_OWNER_DIED is already set in agent_life (agent_life.c), so woken programs see the
+	 * death.
 	 */
 	for (int fd = STDERR_FILENO + 1; !number && fd <= highest; fd++)
 		if (fd != sock)
@@ -114,7 +115,7 @@ static void __attribute__((noreturn)) guard(int sock)
  * Becomes the guardian. Keeps none of the daemon's descriptors, and blocks all signals: the
  * guardian ends when the daemon does.
  */
-static void __attribute__((noreturn)) be_guardian(const int fds[2])
+static void __attribute__((noreturn)) guardian_main(const int fds[2])
 {
 	sigset_t all;
 
@@ -220,7 +221,7 @@ int guardian_start(struct daemon *daemon)
 	signal(SIGCHLD, SIG_IGN);
 	pid = fork_as(NAME);
 	if (!pid)
-		be_guardian(fds);
+		guardian_main(fds);
 	close(fds[1]);
 	if (pid < 0) {
 		log_line("there is no guardian: %m");

@@ -226,7 +226,7 @@ bool cm_gid_is_machines(const u8 *gid)
 	return found;
 }
 
-bool cm_gid_is_told(const struct daemon *daemon, const u8 *gid)
+bool cm_gid_is_published(const struct daemon *daemon, const u8 *gid)
 {
 	char path[PATH_MAX], name[LINK_GID_NAME], text[LINK_ADDRESS_TEXT];
 
@@ -270,7 +270,7 @@ bool cm_address_local(struct daemon *daemon, const union cm_address *address,
 	if (*device)
 		return true;
 	if (!cm_gid_is_localhost(gid) &&
-	    ((!is_loopback(gid) && !cm_gid_is_machines(gid)) || cm_gid_is_told(daemon, gid) ||
+	    ((!is_loopback(gid) && !cm_gid_is_machines(gid)) || cm_gid_is_published(daemon, gid) ||
 	     cm_gid_is_taken(daemon, gid)))
 		return false;
 	*device = &daemon->device[0]->device;

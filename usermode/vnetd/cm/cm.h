@@ -22,7 +22,7 @@ void cm_file_close(struct file *file);
 int cm_orphans_fd(const struct daemon *daemon);
 enum call_outcome cm_write(struct call *call);
 /* The program has read all bytes from its socket: sends one if events are unread. */
-void cm_file_settle(struct file *file);
+void cm_file_resignal(struct file *file);
 /* Creates queue pair 1 again after NIC memory was reset. */
 void cm_renew(struct daemon *daemon);
 /* Delivers messages and handles timeouts. Returns the time of the next call. */

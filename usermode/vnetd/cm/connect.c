@@ -166,7 +166,7 @@ int cm_cmd_listen(const struct cm_call *call)
 	id->backlog = (s32)cmd.backlog > 0 && cmd.backlog < MOST_BACKLOG ? cmd.backlog :
 									   MOST_BACKLOG;
 	id->state = CM_ID_LISTEN;
-	cm_early_hear(id);
+	cm_early_deliver(id);
 	return 0;
 }
 

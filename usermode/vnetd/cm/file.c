@@ -215,7 +215,7 @@ void cm_file_close(struct file *file)
 	file->priv = NULL;
 }
 
-void cm_file_settle(struct file *file)
+void cm_file_resignal(struct file *file)
 {
 	const struct cm_file *cm_file = file->priv;
 

@@ -137,7 +137,7 @@ struct cm_id {
 	u32 events_reported;
 	/* Unread CONNECT_REQUEST event for this id; NULL: the program knows the id. */
 	struct cm_event *unread;
-	/* Requests that arrived before the id listened, oldest first; see early.c. */
+	/* Requests that arrived before the id listened, oldest first; see early_requests.c. */
 	struct cm_arrival *early;
 };
 
@@ -231,7 +231,7 @@ struct cm {
 	u32 lowest_free;
 	struct cm_id *bound;
 	struct cm_conn *conns;
-	struct cm_absence *absent;
+	struct cm_early_port *absent;
 	u32 last_group;
 	u16 last_port;
 	/* Earliest `due` of all connections. */
@@ -332,7 +332,7 @@ bool cm_gid_is_localhost(const u8 *gid);
 /* Whether an interface of the host has this address. */
 bool cm_gid_is_machines(const u8 *gid);
 /* Whether the GID directory has this GID. */
-bool cm_gid_is_told(const struct daemon *daemon, const u8 *gid);
+bool cm_gid_is_published(const struct daemon *daemon, const u8 *gid);
 /* Whether the link port at this address of the host is bound, as by a node of another user. */
 bool cm_gid_is_taken(const struct daemon *daemon, const u8 *gid);
 
@@ -344,8 +344,8 @@ bool cm_gid_is_taken(const struct daemon *daemon, const u8 *gid);
  */
 bool cm_neighbour_serves(const struct cm_id *id, const struct device *device);
 /* Reports that a local request found no listener, but may have been meant for a neighbour. */
-void cm_neighbour_tell(struct cm *cm, const struct cm_arrival *arrival,
-		       const union cm_address *dst);
+void cm_neighbour_report(struct cm *cm, const struct cm_arrival *arrival,
+			 const union cm_address *dst);
 
 /* ------------------------------------------------------------------- port.c */
 
@@ -473,7 +473,7 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival);
 /* Refuses a REQ, with a CM_REJ_* reason. */
 void cm_refuse_req(struct cm *cm, const struct cm_arrival *arrival, u32 reason);
 
-/* ------------------------------------------------------------------ early.c */
+/* --------------------------------------------------------- early_requests.c */
 
 /*
  * Returns the listener for a request, or, if this request has not been kept before, an id that is
@@ -484,7 +484,7 @@ struct cm_id *cm_early_owner(struct cm *cm, const struct cm_arrival *arrival, u6
 /* Keeps a request for an id that is bound. Returns false if the id listens, or keeps too many. */
 bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival);
 /* Keeps a request for a port without an id. Returns false unless an id listened there recently. */
-bool cm_early_await(struct cm *cm, const struct cm_arrival *arrival, u64 service_id);
+bool cm_early_keep_port(struct cm *cm, const struct cm_arrival *arrival, u64 service_id);
 /* An id is about to be destroyed: if it listened, requests for its port are kept for a while. */
 void cm_early_leave(const struct cm_id *id);
 /* Refuses kept requests whose time has expired. Returns the time of the next call. */
@@ -492,7 +492,7 @@ u64 cm_early_run(struct cm *cm, u64 now);
 /* Drops a kept request. Returns false if there was none. */
 bool cm_early_forget(struct cm *cm, const struct cm_arrival *arrival, enum cm_attribute attribute);
 /* Handles the kept requests: the id listens now. */
-void cm_early_hear(struct cm_id *id);
+void cm_early_deliver(struct cm_id *id);
 /* Refuses the kept requests: the id will not listen. */
 void cm_early_refuse(struct cm_id *id);
 

@@ -49,7 +49,7 @@ void cm_groups_leave(struct cm_id *id)
 		leave(id->groups);
 }
 
-static void tell_joined(struct cm_group *group)
+static void report_joined(struct cm_group *group)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_MULTICAST_JOIN };
 	struct rdma_ucm_ud_param *param = &resp.param.ud;
@@ -112,7 +112,7 @@ static int join(const struct cm_call *call, const struct rdma_ucm_join_mcast *cm
 	}
 	if (!id->qkey)
 		id->qkey = CM_UD_QKEY;
-	tell_joined(group);
+	report_joined(group);
 	return 0;
 }
 

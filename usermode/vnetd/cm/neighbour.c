@@ -21,7 +21,7 @@ static bool is_shared(struct daemon *daemon, const u8 *gid)
 	if (cm_gid_is_localhost(gid))
 		return true;
 	return cm_gid_is_machines(gid) &&
-	       (cm_gid_device(daemon, gid, &index) || !cm_gid_is_told(daemon, gid));
+	       (cm_gid_device(daemon, gid, &index) || !cm_gid_is_published(daemon, gid));
 }
 
 /* Whether a neighbour has 127.0.0.1, and so receives frames for the host's addresses. */
@@ -30,7 +30,7 @@ static bool has_first(struct daemon *daemon)
 	u8 index;
 
 	return !daemon->options.listen && !cm_gid_device(daemon, localhost, &index) &&
-	       !cm_gid_is_told(daemon, localhost) && cm_gid_is_taken(daemon, localhost);
+	       !cm_gid_is_published(daemon, localhost) && cm_gid_is_taken(daemon, localhost);
 }
 
 static bool has_given_key(const struct device *device)
@@ -42,7 +42,7 @@ static bool has_given_key(const struct device *device)
 	return memory && link_has_given_key(memory, &first);
 }
 
-static bool is_heard(const struct cm_id *id, const struct device *device)
+static bool has_local_listener(const struct cm_id *id, const struct device *device)
 {
 	u64 service_id = cm_service_id(id, &id->dst);
 
@@ -61,7 +61,7 @@ bool cm_neighbour_serves(const struct cm_id *id, const struct device *device)
 	/* ::1 is never a GID. */
 	if (!memcmp(gid, localhost6, sizeof(gid)))
 		return false;
-	return is_shared(daemon, gid) && !is_heard(id, device) && has_first(daemon);
+	return is_shared(daemon, gid) && !has_local_listener(id, device) && has_first(daemon);
 }
 
 /* Finds a neighbour's address: a UDP socket at the link's port in the kernel's list. */
@@ -81,14 +81,15 @@ static bool find(struct daemon *daemon, u8 *gid)
 			continue;
 		address.in.sin_addr.s_addr = ip;
 		cm_address_gid(&address, gid);
-		found = !cm_gid_device(daemon, gid, &index) && !cm_gid_is_told(daemon, gid);
+		found = !cm_gid_device(daemon, gid, &index) && !cm_gid_is_published(daemon, gid);
 	}
 	if (list)
 		fclose(list);
 	return found;
 }
 
-void cm_neighbour_tell(struct cm *cm, const struct cm_arrival *arrival, const union cm_address *dst)
+void cm_neighbour_report(struct cm *cm, const struct cm_arrival *arrival,
+			 const union cm_address *dst)
 {
 	struct link_memory *memory = arrival->device->host.link.memory;
 	u8 gid[16], index;

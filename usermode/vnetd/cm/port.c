@@ -184,8 +184,8 @@ int cm_port_may_listen(const struct cm_id *id)
 
 /* ---------------------------------------------------------------- listeners */
 
-static bool hears(const struct cm_id *id, const union cm_address *address,
-		  const struct device *device)
+static bool listens_on(const struct cm_id *id, const union cm_address *address,
+		       const struct device *device)
 {
 	if (id->path.device && id->path.device != device)
 		return false;
@@ -210,7 +210,7 @@ struct cm_id *cm_port_owner(struct cm *cm, enum cm_id_state state, u64 service_i
 
 	for (id = cm->bound; id; id = id->next_bound)
 		if (id->state == state && (u64)id->port_space == service_id >> 16 &&
-		    cm_address_port(&id->src) == port && hears(id, address, device))
+		    cm_address_port(&id->src) == port && listens_on(id, address, device))
 			return id;
 	return NULL;
 }

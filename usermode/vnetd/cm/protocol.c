@@ -114,7 +114,7 @@ static void begin(const struct cm_conn *conn, struct mad *mad, enum cm_attribute
 	mad_put32(mad, CM_REMOTE_ID, conn->remote_id);
 }
 
-static enum cm_message about(const struct cm_conn *conn)
+static enum cm_message message_to_name(const struct cm_conn *conn)
 {
 	switch (conn->state) {
 	case CM_REQ_RECEIVED:
@@ -131,7 +131,7 @@ void cm_send_rej(struct cm_conn *conn, u32 reason, const void *data, u32 length)
 	struct mad mad;
 
 	begin(conn, &mad, CM_REJ);
-	mad.byte[REJ_MESSAGE] = (u8)(about(conn) << 6);
+	mad.byte[REJ_MESSAGE] = (u8)(message_to_name(conn) << 6);
 	/* The peer does not know the local id before REP. */
 	if (conn->state == CM_REQ_RECEIVED)
 		mad_put32(&mad, CM_LOCAL_ID, 0);
@@ -173,7 +173,7 @@ void cm_send_mra(struct cm_conn *conn)
 	struct mad mad;
 
 	begin(conn, &mad, CM_MRA);
-	mad.byte[MRA_MESSAGE] = (u8)(about(conn) << 6);
+	mad.byte[MRA_MESSAGE] = (u8)(message_to_name(conn) << 6);
 	mad.byte[MRA_TIMEOUT] = SERVICE_TIMEOUT << 3;
 	cm_transmit(conn->cm, &conn->path, &mad);
 }

@@ -22,7 +22,7 @@ static struct cm_conn *find(struct cm *cm, const struct cm_arrival *arrival)
 
 /* --------------------------------------------------------------------- REP */
 
-static void tell_rep(struct cm_conn *conn, const struct mad *mad)
+static void report_rep(struct cm_conn *conn, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_RESPONSE };
 	struct rdma_ucm_conn_param *param = &resp.param.conn;
@@ -70,7 +70,7 @@ static void on_rep(struct cm *cm, const struct cm_arrival *arrival)
 	conn->initiator_depth = mad->byte[REP_RESPONDER_RESOURCES];
 	conn->responder_resources = mad->byte[REP_INITIATOR_DEPTH];
 	conn->rnr_retry_count = mad->byte[REP_RNR_SRQ] >> 5;
-	tell_rep(conn, mad);
+	report_rep(conn, mad);
 }
 
 static void on_rtu(struct cm *cm, const struct cm_arrival *arrival)
@@ -148,7 +148,7 @@ static struct cm_conn *find_rejected(struct cm *cm, const struct cm_arrival *arr
 	return NULL;
 }
 
-static void tell_rejected(struct cm_id *id, const struct mad *mad)
+static void report_rejected(struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = {
 		.event = CM_EVENT_REJECTED,
@@ -180,7 +180,7 @@ static void on_rej(struct cm *cm, const struct cm_arrival *arrival)
 	else
 		cm_conn_close(conn);
 	if (id)
-		tell_rejected(id, mad);
+		report_rejected(id, mad);
 }
 
 /* ------------------------------------------------------------- disconnect */

@@ -234,7 +234,7 @@ static void take_req(struct cm_conn *conn, const struct mad *mad)
 	conn->most_retries = mad->byte[REQ_CM_RETRIES] >> 4;
 }
 
-static bool tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
+static bool report_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
 	struct rdma_ucm_conn_param *param = &resp.param.conn;
@@ -278,11 +278,12 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	fit = owner && fits(owner, mad);
-	if (owner ? fit && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
+	if (owner ? fit && cm_early_keep(owner, arrival) :
+		    cm_early_keep_port(cm, arrival, service_id))
 		return;
 	if (!fit || owner->state != CM_ID_LISTEN) {
 		if (!owner && by_ip)
-			cm_neighbour_tell(cm, arrival, &dst);
+			cm_neighbour_report(cm, arrival, &dst);
 		cm_refuse_req(cm, arrival, CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
@@ -303,6 +304,6 @@ void cm_on_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->rq_psn = id->psn;
 	id->path = conn->path;
 	conn->state = CM_REQ_RECEIVED;
-	if (!tell_request(owner, id, mad))
+	if (!report_request(owner, id, mad))
 		cm_request_drop(owner, id);
 }

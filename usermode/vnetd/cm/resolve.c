@@ -165,7 +165,7 @@ static int find_path(struct cm_id *id)
 	cm_address_gid(&id->dst, id->path.dgid);
 	device = id->path.device ? id->path.device : first;
 	if (!plat_resolve(&device->nic, id->path.dgid, &at)) {
-		plat_unknown(&device->nic, id->path.dgid);
+		plat_report_unknown(&device->nic, id->path.dgid);
 		return -EHOSTUNREACH;
 	}
 	if (!id->path.device)
@@ -195,7 +195,7 @@ static struct device *find_port(struct daemon *daemon, const u8 *gid)
 	return NULL;
 }
 
-static void told_address(struct cm_id *id)
+static void address_resolved(struct cm_id *id)
 {
 	id->state = CM_ID_ADDR_RESOLVED;
 	cm_orphan_write(id);
@@ -229,7 +229,7 @@ static int resolve_port(struct cm_id *id, const union cm_address *dst)
 		cm_path_group(&id->path, id->ps, &id->dst, &id->path.port);
 	else
 		memcpy(id->path.port.gid, id->dst.ib.gid, sizeof(id->path.port.gid));
-	told_address(id);
+	address_resolved(id);
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static int resolve(struct cm_id *id, const union cm_address *src, const union cm
 	if (err)
 		cm_plain_event(id, CM_EVENT_ADDR_ERROR, err);
 	else
-		told_address(id);
+		address_resolved(id);
 	return 0;
 }
 

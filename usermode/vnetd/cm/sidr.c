@@ -133,7 +133,7 @@ void cm_refuse_sidr(struct cm *cm, const struct cm_arrival *arrival, enum cm_sid
 	cm_transmit(cm, &path, &mad);
 }
 
-static bool same_question(const struct cm_conn *conn, const struct cm_arrival *arrival)
+static bool is_same_request(const struct cm_conn *conn, const struct cm_arrival *arrival)
 {
 	return !conn->active &&
 	       (conn->state == CM_SIDR_REQ_RECEIVED || conn->state == CM_SIDR_ANSWERED) &&
@@ -147,7 +147,7 @@ static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 	struct cm_conn *conn;
 
 	for (conn = cm->conns; conn; conn = conn->next) {
-		if (!same_question(conn, arrival))
+		if (!is_same_request(conn, arrival))
 			continue;
 		if (conn->state == CM_SIDR_ANSWERED)
 			cm_transmit(cm, &conn->path, &conn->last);
@@ -156,7 +156,7 @@ static bool is_repeated(struct cm *cm, const struct cm_arrival *arrival)
 	return false;
 }
 
-static bool tell_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
+static bool report_request(struct cm_id *listener, struct cm_id *id, const struct mad *mad)
 {
 	struct rdma_ucm_event_resp resp = { .event = CM_EVENT_CONNECT_REQUEST };
 	u32 header = cm_ip_header_size(listener), length = SIDR_REQ_PRIVATE_SIZE - header;
@@ -185,11 +185,12 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 		return;
 	}
 	fits = owner && owner->qp_type == IBV_QPT_UD;
-	if (owner ? fits && cm_early_keep(owner, arrival) : cm_early_await(cm, arrival, service_id))
+	if (owner ? fits && cm_early_keep(owner, arrival) :
+		    cm_early_keep_port(cm, arrival, service_id))
 		return;
 	if (!fits || owner->state != CM_ID_LISTEN) {
 		if (!owner && by_ip)
-			cm_neighbour_tell(cm, arrival, &dst);
+			cm_neighbour_report(cm, arrival, &dst);
 		cm_refuse_sidr(cm, arrival, CM_SIDR_UNSUPPORTED);
 		return;
 	}
@@ -204,6 +205,6 @@ void cm_on_sidr_req(struct cm *cm, const struct cm_arrival *arrival)
 	conn->tid = mad_get64(mad, MAD_TID);
 	conn->service_id = service_id;
 	conn->state = CM_SIDR_REQ_RECEIVED;
-	if (!tell_request(owner, id, mad))
+	if (!report_request(owner, id, mad))
 		cm_request_drop(owner, id);
 }

@@ -279,7 +279,7 @@ const char *devices_damage(struct daemon *daemon)
 	}
 	if (!client_table_sane(daemon))
 		return "the client table was overwritten";
-	return life_damage(daemon);
+	return agent_life_damage(daemon);
 }
 
 void device_set_gid(struct nic_device *made, u32 index)
@@ -360,7 +360,7 @@ static bool renew(struct device *device)
 	return nic_format(device->memory, device->memory_size, &config) == NIC_OK;
 }
 
-bool devices_spoke(const struct daemon *daemon)
+bool devices_had_traffic(const struct daemon *daemon)
 {
 	for (u32 i = 0; i < daemon->ndevices; i++)
 		if (nic_load(&daemon->device[i]->device.nic.hdr->row_high))

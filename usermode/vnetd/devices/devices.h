@@ -26,7 +26,7 @@ const char *devices_damage(struct daemon *daemon);
 /* Returns NULL, or a reason why parked calls can never complete. */
 const char *devices_stuck(struct daemon *daemon);
 /* Whether a NIC has exchanged frames with other NICs since its memory was reset. */
-bool devices_spoke(const struct daemon *daemon);
+bool devices_had_traffic(const struct daemon *daemon);
 /*
  * Resets NIC memory while there is no client, so that data that a client left there, by error or
  * malice, cannot affect the next.

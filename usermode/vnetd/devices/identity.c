@@ -134,7 +134,7 @@ static void note_ipv4(struct machine *machine, const struct in_addr *addr, const
 }
 
 /* Loopback addresses (127/8 and ::1) do not identify a host. */
-static bool is_everybodys(const struct sockaddr *addr)
+static bool is_loopback_addr(const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
 	const struct sockaddr_in6 *in6 = (const void *)addr;
@@ -148,7 +148,7 @@ static bool is_everybodys(const struct sockaddr *addr)
 static bool usable(const struct ifaddrs *ifa, int family)
 {
 	return ifa->ifa_addr && ifa->ifa_addr->sa_family == family && (ifa->ifa_flags & IFF_UP) &&
-	       !is_everybodys(ifa->ifa_addr);
+	       !is_loopback_addr(ifa->ifa_addr);
 }
 
 static const char *first_interface(const struct ifaddrs *list)
@@ -262,7 +262,7 @@ static void drop_gid(struct nic_device *made, u32 index)
 {
 	struct device *device = &made->device;
 
-	link_untell_gid(made, device->gid[index]);
+	link_withdraw_gid(made, device->gid[index]);
 	memset(device->gid[index], 0, 16);
 	device->gid_ifindex[index] = 0;
 	made->gid_ndev[index][0] = '\0';
@@ -298,7 +298,7 @@ static bool put_gid(struct nic_device *made, const u8 *gid, const char *ifname)
 		device->gids_shown = device->ngids;
 	device_set_gid(made, index);
 	sysfs_gid(made, index);
-	link_tell_gid(made, gid);
+	link_publish_gid(made, gid);
 	return true;
 }
 

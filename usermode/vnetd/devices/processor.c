@@ -59,7 +59,7 @@ static void run_pending(struct nic_device *device, u64 now)
 		return;
 	device->run_at = NEVER;
 	/* Receive frames first: an acknowledgement may have arrived before its timer is handled. */
-	link_look(device);
+	link_receive_now(device);
 	if (nic_run(nic, nic_budget(nic), &next)) {
 		/* `next` is in units of the NIC's clock. */
 		u64 at = plat_clock(), pause = next > at ? next - at : 0;

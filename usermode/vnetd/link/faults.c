@@ -175,7 +175,7 @@ static const char *mistake(const char *name, const char *value)
 
 static const u8 nobody[16];
 
-bool link_is_somebody(const u8 ip[16])
+bool link_peer_in_use(const u8 ip[16])
 {
 	return memcmp(ip, nobody, sizeof(nobody)) != 0;
 }
@@ -205,7 +205,7 @@ static struct link_faults *faults_of_peer(struct link_faulty_peers *peers, const
 			address.in6.sin6_addr = in6addr_any;
 	}
 	link_ip(&address, ip);
-	if (!link_is_somebody(ip))
+	if (!link_peer_in_use(ip))
 		return NULL;
 	place = place_of(peers, ip);
 	if (place)
@@ -238,7 +238,7 @@ static u32 places_in_use(const struct link_faulty_peers *peers)
 {
 	u32 n = LINK_FAULTY_PEERS;
 
-	while (n && !link_is_somebody(peers->one[n - 1].peer))
+	while (n && !link_peer_in_use(peers->one[n - 1].peer))
 		n--;
 	return n;
 }

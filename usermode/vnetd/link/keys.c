@@ -190,7 +190,7 @@ void link_keys_use(struct daemon *daemon, const struct link_keys *keys)
 	}
 }
 
-void link_keys_again(struct daemon *daemon)
+void link_keys_reload(struct daemon *daemon)
 {
 	struct link_keys keys;
 

@@ -2,7 +2,7 @@
 /*
  * Assignment of LIDs to InfiniBand ports, in place of a subnet manager. A NIC's LID is a hash of
  * its address. If another node of the user has that LID, the next one is tried. A LID is claimed
- * by an entry in the GID directory (place.c), under the GID that stands for the LID; the
+ * by an entry in the GID directory (gid_directory.c), under the GID that stands for the LID; the
  * first to create it has the LID.
  */
 #include "daemon.h"
@@ -57,7 +57,7 @@ int lid_claim(struct nic_device *made)
 		int error;
 
 		nic_lid_gid(lid, gid);
-		error = link_place_claim(daemon, gid, text);
+		error = link_gid_claim(daemon, gid, text);
 		if (!error)
 			made->device.lid = lid;
 		if (error != -EEXIST)
@@ -106,7 +106,7 @@ bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 	while (dir && (entry = readdir(dir))) {
 		u8 other[16];
 
-		if (!link_gid_parse(entry->d_name, other) || !link_place_is(daemon, other, text))
+		if (!link_gid_parse(entry->d_name, other) || !link_gid_is_at(daemon, other, text))
 			continue;
 		if (nic_gid_lid(other))
 			port->lid = nic_gid_lid(other);

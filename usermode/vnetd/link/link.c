@@ -367,7 +367,7 @@ static int choose_settings(struct nic_device *device)
 	return wrong ? failed(daemon, EINVAL, "--settings: %s", wrong) : 0;
 }
 
-static void begin_life(struct nic_device *device)
+static void begin_incarnation(struct nic_device *device)
 {
 	struct timespec ts;
 
@@ -390,8 +390,8 @@ int link_start(struct nic_device *device)
 	error = choose_settings(device);
 	if (error)
 		return error;
-	begin_life(device);
-	link_tell(device);
+	begin_incarnation(device);
+	link_publish_gids(device);
 	device->link.ready = link_ready;
 	nic_store(&device->link_memory->agent_listens, 1);
 	return loop_add(&daemon->loop, &device->link, EPOLLIN);
@@ -409,7 +409,7 @@ void link_renew(struct nic_device *device)
 	nic_store(&device->link_memory->replay.lock, 0);
 	nic_store(&hdr->row_active, 0);
 	nic_store(&hdr->link_polled, 0);
-	begin_life(device);
+	begin_incarnation(device);
 }
 
 /* ----------------------------------------------------------------- receiving */
@@ -445,7 +445,7 @@ static void link_ready(struct source *source, u32 events)
 	device->run_at = 0;
 }
 
-void link_look(struct nic_device *device)
+void link_receive_now(struct nic_device *device)
 {
 	struct nic *nic = &device->device.nic;
 

@@ -31,33 +31,33 @@ void link_renew(struct nic_device *device);
 /* Takes the socket back when clients no longer poll it. Returns the time of the next call. */
 u64 link_run(struct daemon *daemon, u64 now);
 /* Receives frames, unless a client polls or the epoll set reports them. */
-void link_look(struct nic_device *device);
+void link_receive_now(struct nic_device *device);
 /* Whether --listen with this list would give the NIC another address than it has. */
 bool link_listen_differs(struct nic_device *device, const char *list);
 
-/* ----------------------------------------------------------------- place.c */
+/* --------------------------------------------------------- gid_directory.c */
 
 /* Adds and removes the entries of all our GIDs in the user's GID directory. */
-void link_tell(struct nic_device *device);
-void link_untell(struct daemon *daemon);
+void link_publish_gids(struct nic_device *device);
+void link_withdraw_gids(struct daemon *daemon);
 /* Adds and removes the entry of one GID while the node runs. */
-void link_tell_gid(const struct nic_device *made, const u8 *gid);
-void link_untell_gid(const struct nic_device *made, const u8 *gid);
+void link_publish_gid(const struct nic_device *made, const u8 *gid);
+void link_withdraw_gid(const struct nic_device *made, const u8 *gid);
 /* Adds the entries of --peers. */
 int link_peers(struct daemon *daemon);
 /* Whether --peers with this list would add or change an entry. */
 bool link_peers_differ(struct daemon *daemon, const char *list);
 /*
  * Claims a GID exclusively for the address in `text`. Returns 0, -EEXIST if another node has it,
- * or failed(). link_untell() removes the entry if the GID is one of the device's.
+ * or failed(). link_withdraw_gids() removes the entry if the GID is one of the device's.
  */
-int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text);
+int link_gid_claim(struct daemon *daemon, const u8 *gid, const char *text);
 /* Whether the directory says that this GID is at the address in `text`. */
-bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text);
+bool link_gid_is_at(const struct daemon *daemon, const u8 *gid, const char *text);
 /*
  * Creates the GID directory, removes the entries of killed daemons, and adds those of --peers.
  */
-int link_place_init(struct daemon *daemon);
+int link_gid_dir_init(struct daemon *daemon);
 
 /* ------------------------------------------------------------------ keys.c */
 
@@ -68,7 +68,7 @@ void link_keys_use(struct daemon *daemon, const struct link_keys *keys);
 /* Reads key files (comma-separated names). Returns 0 or failed(). */
 int link_keys_read(struct daemon *daemon, const char *files, struct link_keys *keys);
 /* Reads the key files again, and uses their present keys. */
-void link_keys_again(struct daemon *daemon);
+void link_keys_reload(struct daemon *daemon);
 /* Whether a node that starts with --key and these files would have other keys. */
 bool link_keys_differ(struct daemon *daemon, const char *files);
 
@@ -96,7 +96,7 @@ void link_settings_put(const struct nic_settings *from, u32 frames, FILE *out);
 const char *link_faults_parse(struct link_faults *all, struct link_faulty_peers *peers,
 			      const char *text);
 /* Whether this entry of the list of peers is in use: address 0 marks unused entries. */
-bool link_is_somebody(const u8 ip[16]);
+bool link_peer_in_use(const u8 ip[16]);
 /* Whether a node that starts with --fault and this list would have other faults. */
 bool link_faults_differ(const struct daemon *daemon, const char *text);
 /* Parses --fault. */

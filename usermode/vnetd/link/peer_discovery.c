@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Peer discovery for multicast and Ethernet frames. A NIC sends copies of those to all NICs that
- * it knows, which are those that it has exchanged frames with. When a program joins a multicast
- * group, names one as a destination, or creates a raw packet queue pair or a flow, the NIC
- * contacts all NICs in the GID directory (place.c): the user's nodes and --peers. A NIC that
- * starts later does the same, and becomes known by that.
+ * Peer discovery for multicast and Ethernet frames. A NIC sends copies of those to all NICs that it
+ * knows, which are those that it has exchanged frames with. When a program joins a multicast group,
+ * names one as a destination, or creates a raw packet queue pair or a flow, the NIC contacts all
+ * NICs in the GID directory (gid_directory.c): the user's nodes and --peers. A NIC that starts
+ * later does the same, and becomes known by that.
  */
 #include <dirent.h>
 #include <string.h>
@@ -66,5 +66,5 @@ void discover_peers(struct device *device)
 	if (dir)
 		closedir(dir);
 	for (u32 i = 0; i < n; i++)
-		nic_meet(&device->nic, peers[i].gid);
+		nic_peer_call(&device->nic, peers[i].gid);
 }

@@ -30,7 +30,7 @@ static struct request *requests;
 
 /* --------------------------------------------------------------------- sending */
 
-static bool goes_here(const struct device *device, u16 lid, const struct mad *mad)
+static bool is_for_this_port(const struct device *device, u16 lid, const struct mad *mad)
 {
 	if (mad->byte[MAD_CLASS] == MAD_CLASS_DIRECTED)
 		return !mad->byte[DIRECTED_HOPS] &&
@@ -40,7 +40,7 @@ static bool goes_here(const struct device *device, u16 lid, const struct mad *ma
 
 static void transmit(struct device *device, u32 qpn, u16 lid, const struct mad *mad)
 {
-	if (goes_here(device, lid, mad))
+	if (is_for_this_port(device, lid, mad))
 		umad_arrive(device, (u16)device->lid, mad);
 	else if (qpn && nic_lid_is_unicast(lid))
 		cm_qp1_send_lid(device->daemon->cm, device, lid, mad);
@@ -164,7 +164,7 @@ u64 umad_run(u64 now)
 
 /* ------------------------------------------------------------------- receiving */
 
-static struct request **asked(const struct device *device, const struct mad *answer)
+static struct request **find_request(const struct device *device, const struct mad *answer)
 {
 	struct request **place = &requests;
 
@@ -179,7 +179,7 @@ static struct request **asked(const struct device *device, const struct mad *ans
 	return place;
 }
 
-static bool give(struct umad_file *file, u32 agent, u16 from, const struct mad *mad)
+static bool deliver_mad(struct umad_file *file, u32 agent, u16 from, const struct mad *mad)
 {
 	struct ib_user_mad_hdr hdr = {
 		.id = agent,
@@ -197,14 +197,14 @@ static bool give(struct umad_file *file, u32 agent, u16 from, const struct mad *
  */
 static void end_of(struct device *device, u16 from, const struct mad *answer)
 {
-	struct request **request = asked(device, answer);
+	struct request **request = find_request(device, answer);
 
-	if (*request && give((*request)->file, (*request)->hdr.id, from, answer))
+	if (*request && deliver_mad((*request)->file, (*request)->hdr.id, from, answer))
 		end(request);
 }
 
 /* Builds the port's own answer. Returns false if it serves no such class. */
-static bool answer_here(struct device *device, struct mad *mad)
+static bool answer_locally(struct device *device, struct mad *mad)
 {
 	if (mad_is_subnet(mad->byte[MAD_CLASS]))
 		subnet_answer(device, mad);
@@ -216,7 +216,7 @@ static bool answer_here(struct device *device, struct mad *mad)
 }
 
 /* Whether the answer says that the port does not support the request. An agent may support it. */
-static bool knows_not(const struct mad *answer)
+static bool is_unsupported(const struct mad *answer)
 {
 	switch (mad_get16(answer, MAD_STATUS) & ~(u32)UMAD_STATUS_DIRECTION) {
 	case UMAD_STATUS_BAD_VERSION:
@@ -241,10 +241,10 @@ void umad_arrive(struct device *device, u16 from, const struct mad *mad)
 		end_of(device, from, mad);
 		return;
 	}
-	answered = answer_here(device, &answer);
-	file = answered && !knows_not(&answer) ? NULL : umad_find(device, mad, &agent);
+	answered = answer_locally(device, &answer);
+	file = answered && !is_unsupported(&answer) ? NULL : umad_find(device, mad, &agent);
 	if (file)
-		(void)give(file, agent, from, mad);
+		(void)deliver_mad(file, agent, from, mad);
 	else if (answered)
 		transmit(device, !subnet, from, &answer);
 }

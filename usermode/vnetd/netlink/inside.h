@@ -99,7 +99,7 @@ bool netlink_option(const struct netlink *netlink, u32 option);
 /* Whether all answers have been passed to the socket. */
 bool netlink_idle(const struct netlink *netlink);
 /* Whether more than the limit is queued because the program does not read. */
-bool netlink_crowded(const struct netlink *netlink);
+bool netlink_is_full(const struct netlink *netlink);
 /* Sends or queues a copy of a datagram. It is lost if there is no memory, as netlink permits. */
 void netlink_send(struct netlink *netlink, const void *data, u32 length);
 

@@ -50,7 +50,7 @@ bool netlink_idle(const struct netlink *netlink)
 	return !netlink->head;
 }
 
-bool netlink_crowded(const struct netlink *netlink)
+bool netlink_is_full(const struct netlink *netlink)
 {
 	return netlink->unread > MOST_UNREAD;
 }
@@ -186,7 +186,7 @@ static int take_datagram(struct daemon *daemon, struct netlink *netlink, u32 wis
 {
 	if (!length)
 		return -ENODATA;
-	if (netlink_crowded(netlink))
+	if (netlink_is_full(netlink))
 		return -ENOBUFS;
 	if (!netlink->port)
 		choose_port(daemon, netlink, wish);

@@ -184,7 +184,7 @@ static void send_acknowledgement(struct netlink *netlink, const struct nlmsghdr 
 typedef int (*netlink_handler)(struct netlink_request *request);
 
 /* Commands that would configure the kernel's devices. */
-static int not_here(struct netlink_request *request)
+static int not_supported(struct netlink_request *request)
 {
 	(void)request;
 	return -EOPNOTSUPP;
@@ -202,12 +202,12 @@ static const struct {
 	netlink_handler get, dump;
 } commands[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = { netlink_get, netlink_get },
-	[RDMA_NLDEV_CMD_SET] = { not_here, NULL },
-	[RDMA_NLDEV_CMD_NEWLINK] = { not_here, NULL },
-	[RDMA_NLDEV_CMD_DELLINK] = { not_here, NULL },
+	[RDMA_NLDEV_CMD_SET] = { not_supported, NULL },
+	[RDMA_NLDEV_CMD_NEWLINK] = { not_supported, NULL },
+	[RDMA_NLDEV_CMD_DELLINK] = { not_supported, NULL },
 	[RDMA_NLDEV_CMD_PORT_GET] = { netlink_port_get, netlink_port_get },
 	[RDMA_NLDEV_CMD_SYS_GET] = { netlink_sys_get, NULL },
-	[RDMA_NLDEV_CMD_SYS_SET] = { not_here, NULL },
+	[RDMA_NLDEV_CMD_SYS_SET] = { not_supported, NULL },
 	[RDMA_NLDEV_CMD_RES_GET] = { netlink_summary, netlink_summary },
 	[RDMA_NLDEV_CMD_RES_QP_GET] = { netlink_objects, netlink_objects },
 	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = { netlink_objects, netlink_objects },
@@ -215,9 +215,9 @@ static const struct {
 	[RDMA_NLDEV_CMD_RES_MR_GET] = { netlink_objects, netlink_objects },
 	[RDMA_NLDEV_CMD_RES_PD_GET] = { netlink_objects, netlink_objects },
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { netlink_chardev_get, NULL },
-	[RDMA_NLDEV_CMD_STAT_SET] = { not_here, NULL },
+	[RDMA_NLDEV_CMD_STAT_SET] = { not_supported, NULL },
 	[RDMA_NLDEV_CMD_STAT_GET] = { netlink_stat_get, netlink_stat_get },
-	[RDMA_NLDEV_CMD_STAT_DEL] = { not_here, NULL },
+	[RDMA_NLDEV_CMD_STAT_DEL] = { not_supported, NULL },
 	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = { no_raw_form, no_raw_form },
 	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = { no_raw_form, no_raw_form },
 	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = { no_raw_form, no_raw_form },
@@ -279,7 +279,7 @@ static void run(struct daemon *daemon, struct netlink *netlink, const struct nlm
 
 void netlink_receive(struct daemon *daemon, struct netlink *netlink, const u8 *data, u32 length)
 {
-	while (length >= NLMSG_HDRLEN && !netlink_crowded(netlink)) {
+	while (length >= NLMSG_HDRLEN && !netlink_is_full(netlink)) {
 		const struct nlmsghdr *header = (const void *)data;
 		u32 step;
 

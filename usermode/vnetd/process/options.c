@@ -11,7 +11,7 @@
 
 #include "device.h"
 #include "process.h"
-#include "where.h"
+#include "environment.h"
 
 #define DEFAULT_IDLE_EXIT (30 * NSEC_PER_SEC)
 
@@ -209,18 +209,18 @@ void options_parse(struct options *options, int argc, char **argv)
 	int c;
 
 	*options = (struct options){
-		.node = where_node(),
-		.devices = where_variable("VNET_DEVICES", "vnet0"),
+		.node = env_node_name(),
+		.devices = env_or_default("VNET_DEVICES", "vnet0"),
 		.ready_fd = -1,
 		.idle_exit = DEFAULT_IDLE_EXIT,
-		.listen = where_variable("VNET_LISTEN", NULL),
-		.key = where_variable("VNET_KEY_FILE", NULL),
-		.peers = where_variable("VNET_PEERS", NULL),
-		.faults = where_variable("VNET_FAULT", NULL),
-		.settings = where_variable("VNET_SETTINGS", NULL),
+		.listen = env_or_default("VNET_LISTEN", NULL),
+		.key = env_or_default("VNET_KEY_FILE", NULL),
+		.peers = env_or_default("VNET_PEERS", NULL),
+		.faults = env_or_default("VNET_FAULT", NULL),
+		.settings = env_or_default("VNET_SETTINGS", NULL),
 		.infiniband = is_infiniband("VNET_LINK_LAYER",
-					    where_variable("VNET_LINK_LAYER", "ethernet")),
-		.port = port("VNET_PORT", where_variable("VNET_PORT", STRING(VNET_WIRE_PORT))),
+					    env_or_default("VNET_LINK_LAYER", "ethernet")),
+		.port = port("VNET_PORT", env_or_default("VNET_PORT", STRING(VNET_WIRE_PORT))),
 	};
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		switch (c) {
@@ -277,7 +277,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	if (optind < argc)
 		mistake("not an option", argv[optind]);
 	if (!options->runtime_dir)
-		options->runtime_dir = where_runtime_dir();
+		options->runtime_dir = env_runtime_dir();
 	options->key = absolute_paths(options->key);
 	check(options);
 }

@@ -92,11 +92,11 @@ int log_open(int dir_fd);
 
 /* Writes a JSON string with its quotes. Bytes that are not UTF-8 become '?'. */
 void json_string(FILE *out, const char *text);
-/* ------------------------------------------------------------------ life.c */
+/* ------------------------------------------------------------ agent_life.c */
 
 /* Sets the agent_life words. The kernel sets FUTEX_OWNER_DIED in them when the daemon ends. */
-int life_init(struct daemon *daemon);
+int agent_life_init(struct daemon *daemon);
 /* Returns NULL, or a message if an agent_life word was overwritten. */
-const char *life_damage(struct daemon *daemon);
+const char *agent_life_damage(struct daemon *daemon);
 
 #endif /* VNETD_PROCESS_H */

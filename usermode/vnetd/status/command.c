@@ -31,9 +31,9 @@ static void put_faults(const struct link_faults *f, FILE *out)
 					    "both");
 }
 
-static void put_deeds(const u64 deeds[LINK_DEEDS], FILE *out)
+static void put_fault_counts(const u64 injected[LINK_FAULT_KINDS], FILE *out)
 {
-	static const char *const names[LINK_DEEDS] = {
+	static const char *const names[LINK_FAULT_KINDS] = {
 		[LINK_LOST] = "fault_lost",
 		[LINK_DUPLICATED] = "fault_duplicated",
 		[LINK_REORDERED] = "fault_reordered",
@@ -43,8 +43,8 @@ static void put_deeds(const u64 deeds[LINK_DEEDS], FILE *out)
 		[LINK_WHILE_DOWN] = "fault_while_down",
 	};
 
-	for (u32 i = 0; i < LINK_DEEDS; i++)
-		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", names[i], nic_load(&deeds[i]));
+	for (u32 i = 0; i < LINK_FAULT_KINDS; i++)
+		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", names[i], nic_load(&injected[i]));
 }
 
 static void put_peer(const struct link_peer_faults *of, const struct link_course *course, FILE *out)
@@ -58,7 +58,7 @@ static void put_peer(const struct link_peer_faults *of, const struct link_course
 	fprintf(out, "{\"peer\": \"%s\", \"faults\": ", text);
 	put_faults(&of->faults, out);
 	fputs(", \"counters\": {", out);
-	put_deeds(course->deeds, out);
+	put_fault_counts(course->injected, out);
 	fputs("}}", out);
 }
 
@@ -69,7 +69,7 @@ static void put_peers(const struct link_faulty_peers *peers, const struct link_m
 
 	fputs("\"peer_faults\": [", out);
 	for (u32 i = 0; i < peers->n; i++) {
-		if (!link_is_somebody(peers->one[i].peer))
+		if (!link_peer_in_use(peers->one[i].peer))
 			continue;
 		fputs(before, out);
 		put_peer(&peers->one[i], &memory->course[1 + i], out);
@@ -134,7 +134,7 @@ static void put_link_counters(const struct link_counters *c, FILE *out)
 	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
 		fprintf(out, ", \"%s\": %llu", all[i].name, nic_load(all[i].value));
 	fputs(", ", out);
-	put_deeds(c->deeds, out);
+	put_fault_counts(c->injected, out);
 }
 
 static void put_address(const union link_address *own, FILE *out)
@@ -214,7 +214,7 @@ static const char *set_keys(struct daemon *daemon, const char *files)
 	if (!daemon->options.key)
 		return "this node was started without a key";
 	if (!*files) {
-		link_keys_again(daemon);
+		link_keys_reload(daemon);
 		return NULL;
 	}
 	copy = strdup(files);

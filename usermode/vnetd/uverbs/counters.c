@@ -20,7 +20,7 @@ void uv_counters_retire(struct device *device, u32 qpn)
 /* Whether to count it: an XRC target only for one opener; RSS queue pairs have no counters. */
 static bool counts(const struct uv_qp *qp)
 {
-	return !uv_qp_spreads(qp) && (!qp->target || qp->target->opened == qp);
+	return !uv_qp_is_rss(qp) && (!qp->target || qp->target->opened == qp);
 }
 
 struct nic_qp_counters counters_sum(const struct device *device)

@@ -321,17 +321,17 @@ static bool sends_stall(const struct uctx *ctx, const struct uv_cq *cq)
  * completes at once. Here it may complete later, and its completion may not fit into a smaller CQ.
  * The wait is bounded.
  */
-static bool must_settle(const struct uctx *ctx, struct uv_cq *cq)
+static bool must_wait_for_sends(const struct uctx *ctx, struct uv_cq *cq)
 {
 	u64 now = plat_clock();
 
 	if (!sends_stall(ctx, cq)) {
-		cq->settled_by = 0;
+		cq->stall_deadline = 0;
 		return false;
 	}
-	if (!cq->settled_by)
-		cq->settled_by = now + 4 * ctx->device->nic.stall_ns;
-	return now < cq->settled_by;
+	if (!cq->stall_deadline)
+		cq->stall_deadline = now + 4 * ctx->device->nic.stall_ns;
+	return now < cq->stall_deadline;
 }
 
 int uv_resize_cq(struct uv_request *req)
@@ -350,7 +350,7 @@ int uv_resize_cq(struct uv_request *req)
 		return -EINVAL;
 	cq = UV_CAST(struct uv_cq, obj);
 	entries = 1u << uv_ceil_log2(cmd.cqe);
-	if (entries < cq->entries && must_settle(req->ctx, cq))
+	if (entries < cq->entries && must_wait_for_sends(req->ctx, cq))
 		return UV_PARK;
 	return cq_resize(req, cq, entries);
 }

@@ -28,7 +28,7 @@ int uv_get_masked_handle(struct uv_request *req, int unknown, u32 *handle)
 	return cmd.comp_mask ? unknown : 0;
 }
 
-int uv_destroy_telling(struct uv_request *req, u16 type)
+int uv_destroy_count_events(struct uv_request *req, u16 type)
 {
 	struct ib_uverbs_destroy_qp_resp resp;
 	struct ib_uverbs_destroy_qp cmd;
@@ -40,7 +40,7 @@ int uv_destroy_telling(struct uv_request *req, u16 type)
 	return err ? err : uv_respond(req, &resp, sizeof(resp));
 }
 
-int uv_ioctl_destroy_telling(struct uv_request *req, u16 handle, u16 answer)
+int uv_ioctl_destroy_count_events(struct uv_request *req, u16 handle, u16 answer)
 {
 	const struct uv_object *obj = uv_attr_object(req, handle);
 	u32 events;

@@ -77,7 +77,7 @@ static void flow_fill(struct uv_flow *flow, const struct ib_uverbs_flow_attr *at
 	if (attr->flags & FLAG_DONT_TRAP)
 		flow->params.flags |= NIC_FLOW_DONT_TRAP;
 	flow->params.qpn = qp->params.qpn;
-	flow->params.rss = uv_qp_spreads(qp) ? qp->spread->offset : 0;
+	flow->params.rss = uv_qp_is_rss(qp) ? qp->spread->offset : 0;
 	flow->params.counter = flow->counters ? flow->counters->index : NIC_NONE;
 }
 

@@ -155,7 +155,7 @@ struct uv_cq {
 	/* Number of completion events read; valid after stop. */
 	u32 comp_events;
 	/* Deadline of a resize that waits for stalled sends (NIC clock); 0: none. */
-	u64 settled_by;
+	u64 stall_deadline;
 };
 
 /* An XRC domain, shared by all that have opened it. */
@@ -402,9 +402,9 @@ enum call_outcome uv_answer(struct call *call, int err, s32 value);
 /* Reads a handle that follows a comp_mask. Returns `unknown` if the mask is not zero. */
 int uv_get_masked_handle(struct uv_request *req, int unknown, u32 *handle);
 /* Executes DESTROY_QP or DESTROY_SRQ. */
-int uv_destroy_telling(struct uv_request *req, u16 type);
+int uv_destroy_count_events(struct uv_request *req, u16 type);
 /* Likewise for ioctls, with these attributes. */
-int uv_ioctl_destroy_telling(struct uv_request *req, u16 handle, u16 answer);
+int uv_ioctl_destroy_count_events(struct uv_request *req, u16 handle, u16 answer);
 
 /* --------------------------------------------------- one file per subject */
 
@@ -542,7 +542,7 @@ void uv_tm_fill_caps(struct ib_uverbs_tm_caps *caps);
 
 /* -- qp.c */
 /* Whether only the device posts to the send queue. */
-bool uv_qp_sends_itself(const struct uv_qp *qp);
+bool uv_qp_posted_by_nic(const struct uv_qp *qp);
 int uv_create_qp(struct uv_request *req);
 int uv_open_qp(struct uv_request *req);
 int uv_ex_create_qp(struct uv_request *req);
@@ -553,7 +553,7 @@ int uv_ioctl_destroy_qp(struct uv_request *req);
 
 /* -- rss.c: queue pairs with an indirection table */
 
-static inline bool uv_qp_spreads(const struct uv_qp *qp)
+static inline bool uv_qp_is_rss(const struct uv_qp *qp)
 {
 	return qp->table;
 }

@@ -37,7 +37,7 @@ static int qp_start(struct uv_request *req, struct uv_object *obj)
 
 	if (qp->target)
 		return uv_target_start(req->device, qp->target);
-	if (uv_qp_spreads(qp))
+	if (uv_qp_is_rss(qp))
 		return uv_rss_start(qp);
 	return uv_created(req->device, nic_qp_create(&req->device->nic, &qp->params));
 }
@@ -57,7 +57,7 @@ static bool qp_lingers(struct uv_qp *qp)
 	struct nic *nic = &qp->obj.device->nic;
 	u64 now;
 
-	if (!nic_mcast_is_under_way(nic, qp->params.qpn))
+	if (!nic_mcast_is_pending(nic, qp->params.qpn))
 		return false;
 	now = plat_clock();
 	if (!qp->lingers_until)
@@ -72,7 +72,7 @@ static int qp_stop(struct uv_object *obj)
 
 	if (qp->target && uv_target_is_shared(qp->target))
 		return 0;
-	if (uv_qp_spreads(qp))
+	if (uv_qp_is_rss(qp))
 		return uv_rss_stop(qp);
 	if (qp_lingers(qp))
 		return UV_PARK;
@@ -103,7 +103,7 @@ static void qp_release(struct uv_object *obj)
 		uv_unuse(&qp->xrcd->obj);
 		return;
 	}
-	if (uv_qp_spreads(qp)) {
+	if (uv_qp_is_rss(qp)) {
 		uv_rss_release(qp);
 		return;
 	}
@@ -153,13 +153,13 @@ static bool is_tm(const struct qp_args *args)
 	return args->srq && uv_srq_is_tm(UV_CAST(struct uv_srq, args->srq));
 }
 
-bool uv_qp_sends_itself(const struct uv_qp *qp)
+bool uv_qp_posted_by_nic(const struct uv_qp *qp)
 {
 	return qp->target || (qp->srq && uv_srq_is_tm(qp->srq));
 }
 
 /* Checks a queue pair with an indirection table, which has no queue of its own. */
-static int check_spreading(const struct qp_args *args)
+static int check_rss_qp(const struct qp_args *args)
 {
 	const struct ib_uverbs_qp_cap *cap = &args->cap;
 
@@ -183,7 +183,7 @@ static int qp_check(const struct qp_args *args)
 		return args->create_flags ? -EOPNOTSUPP : 0;
 	}
 	if (args->table)
-		return check_spreading(args);
+		return check_rss_qp(args);
 	if (!args->pd || !args->send_cq || (has_receives(args) && !args->recv_cq))
 		return -EINVAL;
 	/* Receives of an XRC shared receive queue are for XRC targets only. */
@@ -296,7 +296,7 @@ static int respond_driver(struct uv_request *req, const struct uv_qp *qp)
 {
 	struct vnet_create_qp_resp driver = { .qpn = qp->params.qpn };
 
-	if (qp->sq && !uv_qp_sends_itself(qp))
+	if (qp->sq && !uv_qp_posted_by_nic(qp))
 		uv_ring_info(qp->sq, qp->params.sq_entries, qp->params.sq_stride_shift, &driver.sq);
 	if (qp->rq)
 		uv_ring_info(qp->rq, qp->params.rq_entries, qp->params.rq_stride_shift, &driver.rq);
@@ -343,7 +343,7 @@ static int qp_make(struct uv_request *req, struct uv_qp *qp, const struct qp_arg
 	return err;
 }
 
-static int qp_make_spreading(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
+static int qp_make_rss(struct uv_request *req, struct uv_qp *qp, const struct qp_args *args)
 {
 	struct nic_rss rss;
 	int err;
@@ -388,7 +388,7 @@ static int qp_new(struct uv_request *req, const struct qp_args *args, struct uv_
 	if (args->type == IB_UVERBS_QPT_XRC_TGT)
 		err = qp_make_target(req, qp, args);
 	else if (args->table)
-		err = qp_make_spreading(req, qp, args);
+		err = qp_make_rss(req, qp, args);
 	else
 		err = qp_make(req, qp, args);
 	if (err) {
@@ -448,7 +448,7 @@ static int write_create(struct uv_request *req, const struct ib_uverbs_ex_create
 		.qp_handle = qp->obj.handle,
 		.qpn = qp->params.qpn,
 	};
-	if (uv_qp_sends_itself(qp))
+	if (uv_qp_posted_by_nic(qp))
 		return 0;
 	resp->max_send_wr = qp->params.sq_entries;
 	resp->max_recv_wr = qp->params.rq_entries;
@@ -598,7 +598,7 @@ static int put_ioctl_results(struct uv_request *req, const struct uv_qp *qp)
 	struct ib_uverbs_qp_cap cap = { .max_send_wr = 0 };
 	int err;
 
-	if (!uv_qp_sends_itself(qp))
+	if (!uv_qp_posted_by_nic(qp))
 		cap = (struct ib_uverbs_qp_cap){
 			.max_send_wr = params->sq_entries,
 			.max_recv_wr = params->rq_entries,
@@ -632,13 +632,13 @@ int uv_ioctl_create_qp(struct uv_request *req)
 
 int uv_destroy_qp(struct uv_request *req)
 {
-	return uv_destroy_telling(req, UVERBS_OBJECT_QP);
+	return uv_destroy_count_events(req, UVERBS_OBJECT_QP);
 }
 
 int uv_ioctl_destroy_qp(struct uv_request *req)
 {
-	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_QP_HANDLE,
-					UVERBS_ATTR_DESTROY_QP_RESP);
+	return uv_ioctl_destroy_count_events(req, UVERBS_ATTR_DESTROY_QP_HANDLE,
+					     UVERBS_ATTR_DESTROY_QP_RESP);
 }
 
 /* --------------------------------------------------------------- doorbell */

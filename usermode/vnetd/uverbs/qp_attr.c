@@ -109,7 +109,7 @@ static int qp_modify(struct uv_request *req, const struct ib_uverbs_ex_modify_qp
 	if (!obj)
 		return -EINVAL;
 	/* The states are those of its work queues. */
-	if (uv_qp_spreads(UV_CAST(struct uv_qp, obj)))
+	if (uv_qp_is_rss(UV_CAST(struct uv_qp, obj)))
 		return -EOPNOTSUPP;
 	err = check_modify(req->device, cmd);
 	if (!err)
@@ -218,7 +218,7 @@ int uv_query_qp(struct uv_request *req)
 	if (!obj)
 		return -EINVAL;
 	qp = UV_CAST(struct uv_qp, obj);
-	if (uv_qp_spreads(qp))
+	if (uv_qp_is_rss(qp))
 		return -EOPNOTSUPP;
 	params = &qp->params;
 	err = uv_result(nic_qp_query(&req->device->nic, params->qpn, &attr, &state, &draining));

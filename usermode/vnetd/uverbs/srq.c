@@ -347,11 +347,11 @@ int uv_query_srq(struct uv_request *req)
 
 int uv_destroy_srq(struct uv_request *req)
 {
-	return uv_destroy_telling(req, UVERBS_OBJECT_SRQ);
+	return uv_destroy_count_events(req, UVERBS_OBJECT_SRQ);
 }
 
 int uv_ioctl_destroy_srq(struct uv_request *req)
 {
-	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_SRQ_HANDLE,
-					UVERBS_ATTR_DESTROY_SRQ_RESP);
+	return uv_ioctl_destroy_count_events(req, UVERBS_ATTR_DESTROY_SRQ_HANDLE,
+					     UVERBS_ATTR_DESTROY_SRQ_RESP);
 }

@@ -136,7 +136,7 @@ static const struct nic_qp *frame_of(const struct nic *nic, const struct uv_qp *
 {
 	static const struct nic_qp nothing;
 
-	return uv_qp_spreads(qp) ? &nothing : &nic->qp[qp->params.qpn & nic->qp_index_mask];
+	return uv_qp_is_rss(qp) ? &nothing : &nic->qp[qp->params.qpn & nic->qp_index_mask];
 }
 
 static void print_qp(const struct uv_object *obj, FILE *out)
@@ -151,7 +151,7 @@ static void print_qp(const struct uv_object *obj, FILE *out)
 	print_peer(out, qp, frame);
 	fprintf(out, ", \"waits\": \"%s\", \"holder\": %u, \"queued\": %u",
 		wait_name(nic_load(&frame->wait)),
-		owner_pid(obj->device, nic_qp_holder(nic, qp->params.qpn)), queued(qp, frame));
+		owner_pid(obj->device, nic_qp_lock_owner(nic, qp->params.qpn)), queued(qp, frame));
 	print_counters(out, &frame->counters);
 	fputs("}", out);
 }

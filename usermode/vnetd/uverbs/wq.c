@@ -330,6 +330,6 @@ int uv_destroy_wq(struct uv_request *req)
 
 int uv_ioctl_destroy_wq(struct uv_request *req)
 {
-	return uv_ioctl_destroy_telling(req, UVERBS_ATTR_DESTROY_WQ_HANDLE,
-					UVERBS_ATTR_DESTROY_WQ_RESP);
+	return uv_ioctl_destroy_count_events(req, UVERBS_ATTR_DESTROY_WQ_HANDLE,
+					     UVERBS_ATTR_DESTROY_WQ_RESP);
 }

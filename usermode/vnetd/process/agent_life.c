@@ -31,7 +31,7 @@ static int map_word(u8 *at, const struct device *device, size_t page)
 	return 0;
 }
 
-int life_init(struct daemon *daemon)
+int agent_life_init(struct daemon *daemon)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct robust_list **link = &head.list.next;
@@ -57,7 +57,7 @@ int life_init(struct daemon *daemon)
 	return syscall(SYS_set_robust_list, &head, sizeof(head)) < 0 ? -errno : 0;
 }
 
-const char *life_damage(struct daemon *daemon)
+const char *agent_life_damage(struct daemon *daemon)
 {
 	for (u32 i = 0; i < daemon->ndevices; i++) {
 		u32 word = nic_load(&daemon->device[i]->device.nic.hdr->agent_life);

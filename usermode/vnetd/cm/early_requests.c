@@ -21,8 +21,8 @@
 #define MOST_ABSENT 64
 
 /* A port whose listener was destroyed, and the requests kept for it. */
-struct cm_absence {
-	struct cm_absence *next;
+struct cm_early_port {
+	struct cm_early_port *next;
 	u16 port;
 	u64 until;
 	struct cm_arrival *early;
@@ -54,7 +54,7 @@ static bool forget(struct cm_arrival **place, const struct cm_arrival *arrival,
 
 bool cm_early_forget(struct cm *cm, const struct cm_arrival *arrival, enum cm_attribute attribute)
 {
-	struct cm_absence *absence;
+	struct cm_early_port *absence;
 	struct cm_id *id;
 
 	for (id = cm->bound; id; id = id->next_bound)
@@ -98,9 +98,9 @@ bool cm_early_keep(struct cm_id *id, const struct cm_arrival *arrival)
 	return id->state == CM_ID_BOUND && keep(&id->early, arrival);
 }
 
-bool cm_early_await(struct cm *cm, const struct cm_arrival *arrival, u64 service_id)
+bool cm_early_keep_port(struct cm *cm, const struct cm_arrival *arrival, u64 service_id)
 {
-	struct cm_absence *absence;
+	struct cm_early_port *absence;
 
 	for (absence = cm->absent; absence; absence = absence->next)
 		if (absence->port == (u16)service_id && clock_now() < absence->until)
@@ -117,8 +117,8 @@ static void refuse(struct cm *cm, const struct cm_arrival *arrival)
 }
 
 /* Passes all kept requests to `handle`, each after it was removed from the list. */
-static void let_go(struct cm *cm, struct cm_arrival **early,
-		   void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
+static void drain_early(struct cm *cm, struct cm_arrival **early,
+			void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
 {
 	struct cm_arrival *arrival;
 
@@ -131,14 +131,14 @@ static void let_go(struct cm *cm, struct cm_arrival **early,
 
 void cm_early_refuse(struct cm_id *id)
 {
-	let_go(id->cm, &id->early, refuse);
+	drain_early(id->cm, &id->early, refuse);
 }
 
 /* ----------------------------------------------------------- absent listeners */
 
 void cm_early_leave(const struct cm_id *id)
 {
-	struct cm_absence *absence = id->cm->absent;
+	struct cm_early_port *absence = id->cm->absent;
 	u32 count = 0;
 
 	for (; absence; absence = absence->next)
@@ -154,36 +154,36 @@ void cm_early_leave(const struct cm_id *id)
 	id->cm->absent = absence;
 }
 
-static void end_absence(struct cm *cm, struct cm_absence **place,
-			void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
+static void end_early_port(struct cm *cm, struct cm_early_port **place,
+			   void (*handle)(struct cm *cm, const struct cm_arrival *arrival))
 {
-	struct cm_absence *absence = *place;
+	struct cm_early_port *absence = *place;
 
 	*place = absence->next;
-	let_go(cm, &absence->early, handle);
+	drain_early(cm, &absence->early, handle);
 	free(absence);
 }
 
-void cm_early_hear(struct cm_id *id)
+void cm_early_deliver(struct cm_id *id)
 {
-	struct cm_absence **place = &id->cm->absent;
+	struct cm_early_port **place = &id->cm->absent;
 
-	let_go(id->cm, &id->early, cm_receive);
+	drain_early(id->cm, &id->early, cm_receive);
 	while (*place)
 		if ((*place)->port == cm_address_port(&id->src))
-			end_absence(id->cm, place, cm_receive);
+			end_early_port(id->cm, place, cm_receive);
 		else
 			place = &(*place)->next;
 }
 
 u64 cm_early_run(struct cm *cm, u64 now)
 {
-	struct cm_absence **place = &cm->absent;
+	struct cm_early_port **place = &cm->absent;
 	u64 next = NEVER;
 
 	while (*place)
 		if ((*place)->until <= now) {
-			end_absence(cm, place, refuse);
+			end_early_port(cm, place, refuse);
 		} else {
 			next = earlier(next, (*place)->until);
 			place = &(*place)->next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #define _GNU_SOURCE
-#include "session/patience.h"
+#include "session/answer_timeout.h"
 
 #include <poll.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 
 #define SECOND 1000000000ull
 /* Time limit after the daemon has failed to answer. */
-#define LITTLE_PATIENCE SECOND
+#define SHORT_ANSWER_LIMIT SECOND
 /*
  * Limit of the wait for a turn, in multiples of the answer timeout: the holder may connect, start
  * the daemon and wait for its answer.
@@ -23,43 +23,43 @@ static bool silent;
 /* The innermost turn this thread holds. The program's signals are handled during its waits. */
 static __thread struct hold *held __attribute__((tls_model("initial-exec")));
 
-u32 patience_limit(void)
+u32 answer_limit(void)
 {
 	return settings()->answer_timeout;
 }
 
-bool patience_is_short(void)
+bool answer_overdue(void)
 {
 	return __atomic_load_n(&silent, __ATOMIC_RELAXED);
 }
 
-u64 patience_deadline(void)
+u64 answer_deadline(void)
 {
-	u64 limit = patience_limit() * SECOND;
+	u64 limit = answer_limit() * SECOND;
 
-	if (patience_is_short() && limit > LITTLE_PATIENCE)
-		limit = LITTLE_PATIENCE;
+	if (answer_overdue() && limit > SHORT_ANSWER_LIMIT)
+		limit = SHORT_ANSWER_LIMIT;
 	return plat_clock() + limit;
 }
 
-void patience_answered(void)
+void daemon_answered(void)
 {
-	if (patience_is_short())
+	if (answer_overdue())
 		__atomic_store_n(&silent, false, __ATOMIC_RELAXED);
 }
 
-bool patience_lost(void)
+bool daemon_first_timeout(void)
 {
 	return !__atomic_exchange_n(&silent, true, __ATOMIC_RELAXED);
 }
 
-void patience_exhausted(pid_t daemon)
+void daemon_timed_out(pid_t daemon)
 {
-	if (!patience_lost())
+	if (!daemon_first_timeout())
 		return;
 	say("the daemon (process %d) has not answered for %u s, so the call fails: it is stopped, "
 	    "or waits for a process that is stopped; \"vnet stop\" ends it",
-	    daemon, patience_limit());
+	    daemon, answer_limit());
 }
 
 /*
@@ -84,7 +84,7 @@ static long poll_once(struct pollfd *pfd, u64 ns, const struct hold *hold)
 	return sys(SYS_ppoll, pfd, pfd ? 1 : 0, &time, hold ? &mask : NULL, sizeof(mask));
 }
 
-int patience_poll(const int *fd, short events, u64 deadline)
+int timed_poll(const int *fd, short events, u64 deadline)
 {
 	struct pollfd pfd = { .events = events };
 	const struct hold *hold = hold_here();
@@ -96,7 +96,7 @@ int patience_poll(const int *fd, short events, u64 deadline)
 		pfd.fd = nic_load(fd);
 		ret = poll_once(&pfd, now < deadline ? deadline - now : 0, hold);
 
-		if (hold && !turn_mine(hold))
+		if (hold && !turn_is_held(hold))
 			return -ECANCELED;
 		if (ret > 0)
 			return 0;
@@ -108,7 +108,7 @@ int patience_poll(const int *fd, short events, u64 deadline)
 	}
 }
 
-int patience_pause(u64 ns, u64 deadline)
+int timed_pause(u64 ns, u64 deadline)
 {
 	const struct hold *hold = hold_here();
 	u64 now = plat_clock();
@@ -116,7 +116,7 @@ int patience_pause(u64 ns, u64 deadline)
 	if (now >= deadline)
 		return -ETIMEDOUT;
 	(void)poll_once(NULL, ns < deadline - now ? ns : deadline - now, hold);
-	return hold && !turn_mine(hold) ? -ECANCELED : 0;
+	return hold && !turn_is_held(hold) ? -ECANCELED : 0;
 }
 
 /* ----------------------------------------------------------------------- turns */
@@ -136,7 +136,7 @@ static bool take_owner(struct turn *turn, u32 self)
 {
 	u32 owner = 0;
 
-	/* Acquire: pairs with the release in turn_give(). */
+	/* Acquire: pairs with the release in turn_release(). */
 	if (__atomic_compare_exchange_n(&turn->owner, &owner, self, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
 		return true;
@@ -145,9 +145,9 @@ static bool take_owner(struct turn *turn, u32 self)
 					   __ATOMIC_RELAXED);
 }
 
-int turn_take(struct turn *turn, struct hold *hold)
+int turn_acquire(struct turn *turn, struct hold *hold)
 {
-	u64 give_up = plat_clock() + TURN_LIMITS * patience_limit() * SECOND;
+	u64 give_up = plat_clock() + TURN_LIMITS * answer_limit() * SECOND;
 	struct timespec pause = { .tv_nsec = TURN_PAUSE };
 	u32 self = thread_id();
 
@@ -167,15 +167,15 @@ int turn_take(struct turn *turn, struct hold *hold)
 	return 0;
 }
 
-bool turn_mine(const struct hold *hold)
+bool turn_is_held(const struct hold *hold)
 {
 	return __atomic_load_n(&hold->turn->number, __ATOMIC_RELAXED) == hold->number;
 }
 
-void turn_give(struct hold *hold)
+void turn_release(struct hold *hold)
 {
 	held = hold->outer;
-	if (turn_mine(hold))
+	if (turn_is_held(hold))
 		__atomic_store_n(&hold->turn->owner, 0, __ATOMIC_RELEASE);
 	sys_restore_signals(hold->mask);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "where.h"
+#include "environment.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *where_variable(const char *name, const char *otherwise)
+const char *env_or_default(const char *name, const char *otherwise)
 {
 	const char *value = getenv(name);
 
@@ -24,11 +24,11 @@ static bool usable_xdg_dir(const char *dir)
 	       st.st_uid == geteuid();
 }
 
-const char *where_runtime_dir(void)
+const char *env_runtime_dir(void)
 {
 	static char path[PATH_MAX];
-	const char *dir = where_variable("VNET_RUNTIME_DIR", NULL);
-	const char *xdg = where_variable("XDG_RUNTIME_DIR", NULL);
+	const char *dir = env_or_default("VNET_RUNTIME_DIR", NULL);
+	const char *xdg = env_or_default("XDG_RUNTIME_DIR", NULL);
 
 	if (dir)
 		return dir;
@@ -39,7 +39,7 @@ const char *where_runtime_dir(void)
 	return path;
 }
 
-const char *where_node(void)
+const char *env_node_name(void)
 {
-	return where_variable("VNET_NODE", "default");
+	return env_or_default("VNET_NODE", "default");
 }

@@ -3,8 +3,8 @@
  * Bounded waits for the daemon: each wait has a deadline (VNET_ANSWER_TIMEOUT). The program's
  * signal handlers run during a wait.
  */
-#ifndef PATIENCE_H
-#define PATIENCE_H
+#ifndef ANSWER_TIMEOUT_H
+#define ANSWER_TIMEOUT_H
 
 #include <stdbool.h>
 
@@ -14,37 +14,38 @@
  * Deadline, by plat_clock(), for the answer to a request that is sent now. After a timeout the
  * limit is one second, until the daemon answers again.
  */
-u64 patience_deadline(void);
+u64 answer_deadline(void);
 /* True after a timeout, until the daemon answers again. */
-bool patience_is_short(void);
+bool answer_overdue(void);
 /* The time limit in whole seconds, for messages. */
-u32 patience_limit(void);
+u32 answer_limit(void);
 /*
  * Wait until the descriptor has these events or hangs up. Returns 0, -ETIMEDOUT, or -ECANCELED if a
- * signal handler has taken over the caller's turn meanwhile (turn_take()). The descriptor's number
- * is read again after a signal, because the handler may have had it moved (fdtable_make_way()).
+ * signal handler has taken over the caller's turn meanwhile (turn_acquire()). The descriptor's
+ * number is read again after a signal, because the handler may have had it moved
+ * (fdtable_make_way()).
  */
-int patience_poll(const int *fd, short events, u64 deadline);
+int timed_poll(const int *fd, short events, u64 deadline);
 /* Sleep for at most this many nanoseconds. Returns 0 or an error as above. */
-int patience_pause(u64 ns, u64 deadline);
+int timed_pause(u64 ns, u64 deadline);
 /*
- * Record that the daemon has answered, or has not. patience_exhausted() prints a message, once
+ * Record that the daemon has answered, or has not. daemon_timed_out() prints a message, once
  * until the daemon answers again.
  */
-void patience_answered(void);
-void patience_exhausted(pid_t daemon);
+void daemon_answered(void);
+void daemon_timed_out(pid_t daemon);
 /*
- * Like patience_exhausted(), but the caller prints the message: returns true if it has to be
+ * Like daemon_timed_out(), but the caller prints the message: returns true if it has to be
  * printed.
  */
-bool patience_lost(void);
+bool daemon_first_timeout(void);
 
 /*
  * A turn: mutual exclusion between threads that wait for the daemon while they hold it. The
  * program's signals are blocked except within the waits above. A signal handler that interrupts
  * such a wait may take the turn from its own thread, because it may leave by a jump (siglongjmp())
  * and never return to the interrupted code. A thread that has lost its turn learns of it by
- * -ECANCELED and turn_mine(), and must not use the data that the turn protects.
+ * -ECANCELED and turn_is_held(), and must not use the data that the turn protects.
  */
 struct turn {
 	/* ID of the thread that holds the turn; 0: free. */
@@ -62,13 +63,13 @@ struct hold {
 };
 
 /*
- * Returns 0, with the program's signals blocked until turn_give(), or -ETIMEDOUT if another thread
- * keeps the turn for the whole time limit.
+ * Returns 0, with the program's signals blocked until turn_release(), or -ETIMEDOUT if another
+ * thread keeps the turn for the whole time limit.
  */
-int turn_take(struct turn *turn, struct hold *hold);
-bool turn_mine(const struct hold *hold);
-void turn_give(struct hold *hold);
+int turn_acquire(struct turn *turn, struct hold *hold);
+bool turn_is_held(const struct hold *hold);
+void turn_release(struct hold *hold);
 /* Called in a forked child: free the turn, whose owner exists only in the parent. */
 void turn_forked(struct turn *turn);
 
-#endif /* PATIENCE_H */
+#endif /* ANSWER_TIMEOUT_H */

@@ -43,7 +43,7 @@ static void put_entry(const struct daemon *daemon, const u8 *gid, const char *te
 		log_line("%s: %m", path);
 }
 
-bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text)
+bool link_gid_is_at(const struct daemon *daemon, const u8 *gid, const char *text)
 {
 	char path[PATH_MAX], found[LINK_ADDRESS_TEXT];
 	ssize_t n;
@@ -53,7 +53,7 @@ bool link_place_is(const struct daemon *daemon, const u8 *gid, const char *text)
 	return n == (ssize_t)strlen(text) && !memcmp(found, text, (size_t)n);
 }
 
-int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text)
+int link_gid_claim(struct daemon *daemon, const u8 *gid, const char *text)
 {
 	char path[PATH_MAX];
 
@@ -63,7 +63,7 @@ int link_place_claim(struct daemon *daemon, const u8 *gid, const char *text)
 	if (errno != EEXIST)
 		return failed(daemon, errno, "%s: %s", path, strerror(errno));
 	/* An entry with our own address was left by an earlier daemon of this node. */
-	return link_place_is(daemon, gid, text) ? 0 : -EEXIST;
+	return link_gid_is_at(daemon, gid, text) ? 0 : -EEXIST;
 }
 
 /* Removes an entry, unless another daemon has replaced it. */
@@ -71,13 +71,13 @@ static void remove_entry(const struct daemon *daemon, const u8 *gid, const char 
 {
 	char path[PATH_MAX];
 
-	if (!link_place_is(daemon, gid, text))
+	if (!link_gid_is_at(daemon, gid, text))
 		return;
 	entry_path(daemon, gid, path, sizeof(path));
 	(void)unlink(path);
 }
 
-void link_tell(struct nic_device *made)
+void link_publish_gids(struct nic_device *made)
 {
 	const struct device *device = &made->device;
 	const union link_address *own = &made->link_memory->own;
@@ -99,7 +99,7 @@ void link_tell(struct nic_device *made)
 	close(fd);
 }
 
-void link_tell_gid(const struct nic_device *made, const u8 *gid)
+void link_publish_gid(const struct nic_device *made, const u8 *gid)
 {
 	char text[LINK_ADDRESS_TEXT];
 
@@ -109,7 +109,7 @@ void link_tell_gid(const struct nic_device *made, const u8 *gid)
 	put_entry(made->device.daemon, gid, text);
 }
 
-void link_untell_gid(const struct nic_device *made, const u8 *gid)
+void link_withdraw_gid(const struct nic_device *made, const u8 *gid)
 {
 	char text[LINK_ADDRESS_TEXT];
 
@@ -119,7 +119,7 @@ void link_untell_gid(const struct nic_device *made, const u8 *gid)
 	remove_entry(made->device.daemon, gid, text);
 }
 
-void link_untell(struct daemon *daemon)
+void link_withdraw_gids(struct daemon *daemon)
 {
 	char text[LINK_ADDRESS_TEXT];
 	u8 gid[16];
@@ -228,7 +228,7 @@ int link_peers(struct daemon *daemon)
 
 bool link_peers_differ(struct daemon *daemon, const char *list)
 {
-	return each_peer(daemon, list, link_place_is) != 0;
+	return each_peer(daemon, list, link_gid_is_at) != 0;
 }
 
 /* ------------------------------------------------------- entries of killed daemons */
@@ -292,7 +292,7 @@ static void remove_ended(const struct daemon *daemon)
 		closedir(dir);
 }
 
-int link_place_init(struct daemon *daemon)
+int link_gid_dir_init(struct daemon *daemon)
 {
 	const char *slash = strrchr(daemon->dir, '/');
 	struct stat st;
