@@ -45,7 +45,7 @@ shell_files() {
 # With VNET_TURN and VNET_TURNS, passes on the lines of this turn.
 in_turn() {
 	[[ -n ${VNET_TURN-} ]] || { cat; return; }
-	awk -v turn="$VNET_TURN" -v turns="$VNET_TURNS" 'NR % turns == turn % turns'
+	awk -v turn="$VNET_TURN" -v turns="${VNET_TURNS:?}" 'NR % turns == turn % turns'
 }
 
 # verdict TEXT: passes if the text is empty, otherwise prints it and fails.
