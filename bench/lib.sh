@@ -4,6 +4,9 @@
 # Running a server and its client as a measurement. A function that fails
 # returns 1 and leaves the reason in REASON.
 
+# shellcheck source=bench/ports.sh
+. "${BASH_SOURCE%/*}/ports.sh"
+
 REASON=''
 SERVER_PID=''		# of the server that runs now, if any
 TIME_LIMIT=120		# seconds that any one run may take
@@ -12,28 +15,6 @@ LISTEN_LIMIT=20		# seconds until its server listens
 fail() {
 	REASON=$*
 	return 1
-}
-
-listens() {	# PORT
-	local table hex address state
-
-	printf -v hex '%04X' "$1"
-	for table in /proc/net/tcp /proc/net/tcp6; do
-		[[ -r $table ]] || continue
-		while read -r _ address _ state _; do
-			[[ $state != 0A || $address != *":$hex" ]] || return 0
-		done <"$table"
-	done
-	return 1
-}
-
-# Sets PORT to one that nobody listens at, below those that the kernel gives out.
-choose_port() {
-	for _ in {1..50}; do
-		PORT=$((20000 + RANDOM % 10000))
-		listens "$PORT" || return 0
-	done
-	fail "no free port was found"
 }
 
 # Or has printed words, where those stand in place of a port.

@@ -8,6 +8,9 @@ export LC_ALL=C
 : "${VNET:?run me through tests/isolated}" "${VNET_TREE:?}" "${VNET_TEST_DIR:?}"
 unset VNET_DEVICES VNET_NODE VNET_WITH_HOST_DEVICES
 
+# shellcheck source=bench/ports.sh
+. "${VNET_SOURCE_DIR:?}/bench/ports.sh"
+
 LIMIT=30	# seconds for anything that must happen
 
 # Nodes of the server and of the client of a pair; empty: the node without a name.
@@ -26,6 +29,11 @@ die() {
 	printf 'not so: %s\n' "$*" >&2
 	show_log
 	exit 1
+}
+
+# For functions of other files.
+fail() {
+	die "$@"
 }
 
 show_log() {
@@ -160,24 +168,6 @@ everything_back() {	# HOLDINGS
 }
 
 # ------------------------------------------------------------------- perftest
-
-listens() {	# PORT
-	local hex
-
-	printf -v hex '%04X' "$1"
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port=":$hex\$" '$4 == "0A" && $2 ~ port { found = 1 } END { exit !found }'
-}
-
-choose_port() {
-	local try
-
-	for ((try = 0; try < 50; try++)); do
-		PORT=$((20000 + (SRANDOM % 10000)))
-		listens "$PORT" || return 0
-	done
-	die "no free port was found"
-}
 
 # start_pair COMMAND...: sets SERVER and CLIENT to their process ids.
 start_pair() {
