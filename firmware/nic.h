@@ -210,6 +210,16 @@ enum nic_result nic_channel_destroy(struct nic *nic, u32 channel);
  */
 enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 				 void (*drain)(void *arg), void *arg);
+/* Can nic_channel_take() take an event now? It reads two words, for a spin before a sleep. */
+bool nic_channel_has_event(const struct nic *nic, u32 channel);
+/*
+ * An event of a channel that has unread ones notifies the waiters again, which edge-triggered
+ * epoll needs (epoll(7)), and which costs a system call. A reader that blocks in read() until an
+ * event comes does not need it: it says so before it waits. nic_channel_needs_edges() requires the
+ * notification for ever. Called by any process.
+ */
+void nic_channel_reader_blocks(struct nic *nic, u32 channel, bool blocks);
+void nic_channel_needs_edges(struct nic *nic, u32 channel);
 /*
  * After the destruction of a CQ and its unread events: if the channel has no others, drain(arg) is
  * called with the lock held, to make its descriptor not readable. Called by any process.

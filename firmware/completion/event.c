@@ -191,7 +191,8 @@ static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *r
 		nic_channel_append(nic, ch, (u32)(cq - nic->cq));
 	plat_step(40);
 	nic_store_release(&ring->arm, VNET_CQ_DISARMED);
-	plat_channel_ready(nic, channel, was_empty);
+	if (was_empty || nic_load(&ch->reader) != NIC_READER_BLOCKS)
+		plat_channel_ready(nic, channel, was_empty);
 	plat_step(41);
 	if (unlikely(cq->event_count | cq->event_period)) {
 		cq->ev_prod = nic_load(&cq->prod);
@@ -388,6 +389,30 @@ enum nic_result nic_channel_take(struct nic *nic, u32 channel, u64 *user_handle,
 	plat_step(44);
 	nic_unlock_release(&ch->lock);
 	return NIC_OK;
+}
+
+bool nic_channel_has_event(const struct nic *nic, u32 channel)
+{
+	const struct nic_channel *ch = &nic->channel[channel];
+
+	/* Whoever makes an event wakes the waiter with the lock held. */
+	return nic_load_acquire(&ch->head) != NIC_NONE && !nic_load(&ch->lock);
+}
+
+void nic_channel_reader_blocks(struct nic *nic, u32 channel, bool blocks)
+{
+	u32 *reader = &nic->channel[channel].reader;
+	u32 from = blocks ? NIC_READER_ANY : NIC_READER_BLOCKS;
+
+	if (nic_load(reader) == from)
+		(void)__atomic_compare_exchange_n(reader, &from,
+						  blocks ? NIC_READER_BLOCKS : NIC_READER_ANY,
+						  false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+void nic_channel_needs_edges(struct nic *nic, u32 channel)
+{
+	nic_xchg(&nic->channel[channel].reader, NIC_READER_EDGES);
 }
 
 /* The agent runs the NIC processor: if it cannot wake the waiter, no other process can. */

@@ -199,6 +199,13 @@ static_assert(sizeof(struct nic_cq) == 128, "cq");
  * ev_next. The platform keeps its descriptor, which is readable exactly while the list is not
  * empty.
  */
+/* How the reader of a channel waits. See nic_channel_reader_blocks(). */
+enum nic_reader {
+	NIC_READER_ANY = 0,
+	NIC_READER_BLOCKS = 1,
+	NIC_READER_EDGES = 2,
+};
+
 struct nic_channel {
 	nic_lock_t lock;
 	/* Non-zero while the channel exists; differs for each use of the entry. */
@@ -206,7 +213,8 @@ struct nic_channel {
 	/* CQ indices, or NIC_NONE. */
 	u32 head;
 	u32 tail;
-	u32 rsvd[12];
+	u32 reader; /* enum nic_reader */
+	u32 rsvd[11];
 };
 static_assert(sizeof(struct nic_channel) == 64, "channel");
 

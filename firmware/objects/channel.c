@@ -16,6 +16,7 @@ enum nic_result nic_channel_create(struct nic *nic, u32 channel, u32 generation)
 		return NIC_BUSY;
 	ch->head = NIC_NONE;
 	ch->tail = NIC_NONE;
+	nic_store(&ch->reader, NIC_READER_ANY);
 	ch->generation = generation;
 	nic_unlock(&ch->lock);
 	return NIC_OK;

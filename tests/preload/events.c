@@ -68,33 +68,6 @@ static void reading(void)
 	pair_end(&pair);
 }
 
-/* An edge-triggered waiter sees an edge for each event, even if earlier ones are unread. */
-static void edges(void)
-{
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int epoll = epoll_create1(0), many = 1000;
-	unsigned long long name;
-	struct pair pair;
-
-	pair_make(&pair);
-	set_waiting(pair.channel->fd, false);
-	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, pair.channel->fd, &event));
-	for (int i = 0; i < many; i++) {
-		make_event(&pair);
-		EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
-		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
-	}
-	for (int i = 0; i < many; i++)
-		EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
-	REFUSES(read(pair.channel->fd, &name, sizeof(name)), EAGAIN);
-	make_event(&pair);
-	EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
-	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
-	ibv_ack_cq_events(pair.cq, (unsigned int)many + 1);
-	pair_end(&pair);
-	close(epoll);
-}
-
 /* The same for asynchronous events. */
 static void asynchronous_edges(void)
 {
@@ -227,6 +200,49 @@ static void start_reader(struct reader *reader, int fd)
 	usleep(20000);
 	AWAIT(has_settled(reader));
 	EXPECT(!reader->done);
+}
+
+/* A thread sleeps in read() until an event comes. */
+static void block_in_read(struct pair *pair)
+{
+	struct reader reader;
+
+	start_reader(&reader, pair->channel->fd);
+	make_event(pair);
+	EXPECT(!pthread_join(reader.thread, NULL) && reader.ret == 8);
+	ibv_ack_cq_events(pair->cq, 1);
+}
+
+/*
+ * An edge-triggered waiter sees an edge for each event, even if earlier ones are unread, and even if
+ * a thread was blocked in read() before.
+ */
+static void edges(bool blocks)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(0), many = 1000;
+	unsigned long long name;
+	struct pair pair;
+
+	pair_make(&pair);
+	set_waiting(pair.channel->fd, blocks);
+	if (blocks)
+		block_in_read(&pair);
+	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, pair.channel->fd, &event));
+	for (int i = 0; i < many; i++) {
+		make_event(&pair);
+		EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
+		EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
+	}
+	for (int i = 0; i < many; i++)
+		EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
+	EXPECT(!readable(pair.channel->fd));
+	make_event(&pair);
+	EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
+	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
+	ibv_ack_cq_events(pair.cq, (unsigned int)many + 1);
+	pair_end(&pair);
+	close(epoll);
 }
 
 static void interrupt(const struct reader *reader)
@@ -433,7 +449,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	reading();
-	edges();
+	edges(false);
+	edges(true);
 	asynchronous_edges();
 	arming_late(true);
 	arming_late(false);

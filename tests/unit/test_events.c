@@ -127,6 +127,39 @@ static void an_edge_for_each_event(void **state)
 	assert_int_equal(tp.readied[CHANNEL], 2);
 }
 
+/* Sends a message while earlier events are unread. Returns the number of edges that it makes. */
+static u32 edges_of_one(struct pair *pair)
+{
+	u32 before = tp.edges[CHANNEL];
+
+	arm(pair->b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(pair, 0);
+	return tp.edges[CHANNEL] - before;
+}
+
+/* A reader that blocks in read() needs no edges, until somebody says that they are needed. */
+static void no_edges_for_a_blocking_reader(void **state)
+{
+	struct pair pair = pair_with_channel(NIC_QPT_RC);
+	struct nic *reader = &w.p[1].nic;
+
+	arm(pair.b->rcq, VNET_CQ_ARM_NEXT);
+	send_with(&pair, 0);
+	nic_channel_reader_blocks(reader, CHANNEL, true);
+	assert_int_equal(edges_of_one(&pair), 0);
+	nic_channel_reader_blocks(reader, CHANNEL, false);
+	assert_int_equal(edges_of_one(&pair), 1);
+	nic_channel_reader_blocks(reader, CHANNEL, true);
+	nic_channel_needs_edges(reader, CHANNEL);
+	nic_channel_reader_blocks(reader, CHANNEL, true);
+	assert_int_equal(edges_of_one(&pair), 1);
+	assert_int_equal(tp.readied[CHANNEL], 1);
+
+	assert_int_equal(nic_channel_destroy(&w.agent, CHANNEL), NIC_OK);
+	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 2), NIC_OK);
+	assert_int_equal(w.agent.channel[CHANNEL].reader, NIC_READER_ANY);
+}
+
 static void solicited_only(void **state)
 {
 	struct pair pair = pair_with_channel(NIC_QPT_RC);
@@ -576,6 +609,7 @@ int main(void)
 		TEST(one_event_for_one_arm),
 		TEST(woken_by_the_processor),
 		TEST(an_edge_for_each_event),
+		TEST(no_edges_for_a_blocking_reader),
 		TEST(solicited_only),
 		TEST(errors_are_solicited),
 		TEST(events_of_the_sender),

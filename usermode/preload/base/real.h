@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,7 +39,7 @@ void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noretu
 	X(fstat) X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) \
 	X(readlink) X(readlinkat) X(realpath) X(chdir) X(opendir) X(scandir) \
 	X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-	X(dup) X(dup2) X(dup3) X(close_range) X(closefrom) X(clone) X(execve) \
+	X(dup) X(dup2) X(dup3) X(epoll_ctl) X(close_range) X(closefrom) X(clone) X(execve) \
 	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
 	X(pthread_sigmask) X(socket) X(bind) X(connect) X(getsockname) X(getpeername) \
 	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recvfrom) X(recvmsg) \

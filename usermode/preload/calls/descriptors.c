@@ -9,6 +9,7 @@
 
 #include "base/real.h"
 #include "devices/device.h"
+#include "devices/events.h"
 #include "devices/netlink.h"
 
 /* `to` was made a duplicate of `from`: copy the entry. */
@@ -45,10 +46,23 @@ INTERPOSED int dup3(int fd, int to, int flags)
 	return duplicated(fd, real()->dup3(fd, to, flags));
 }
 
+/* Before the call itself, so that an event that is made meanwhile is not missed. */
+INTERPOSED int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	if (unlikely(fdtable_hint(fd) == FD_CHANNEL) && operation != EPOLL_CTL_DEL && event &&
+	    (event->events & EPOLLET))
+		channel_needs_edges(fd);
+	return real()->epoll_ctl(epoll, operation, fd, event);
+}
+
 static int do_fcntl(int fd, int command, void *argument)
 {
-	int ret = real()->fcntl(fd, command, argument);
+	int ret;
 
+	if (unlikely(fdtable_hint(fd) == FD_CHANNEL) && command == F_SETFL &&
+	    ((long)argument & O_ASYNC))
+		channel_needs_edges(fd);
+	ret = real()->fcntl(fd, command, argument);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		return duplicated(fd, ret);
 	return ret;

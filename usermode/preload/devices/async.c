@@ -58,7 +58,7 @@ static int next_event(int fd, const struct fd_entry *entry,
 			return last_event(entry, event);
 		ret = device_session(entry, &session);
 		if (!ret)
-			ret = wait_readable(fd, session, false);
+			ret = wait_readable(fd, session);
 		if (ret)
 			return ret;
 		/*

@@ -38,7 +38,7 @@ static struct nic *channel_nic(const struct fd_entry *entry, struct session **se
 static int wait_for_event(int fd, const struct fd_entry *entry, struct nic *nic,
 			  struct session *session)
 {
-	int ret = wait_readable(fd, session, true);
+	int ret = wait_event(fd, session, nic, entry->number);
 
 	if (ret)
 		return ret;
@@ -85,6 +85,19 @@ long channel_read(int fd, const struct fd_entry *entry, void *buffer, size_t cou
 		if (ret)
 			return ret;
 	}
+}
+
+void channel_needs_edges(int fd)
+{
+	struct session *session;
+	struct fd_entry entry;
+	struct nic *nic;
+
+	if (!fdtable_get(fd, &entry) || entry.kind != FD_CHANNEL)
+		return;
+	nic = channel_nic(&entry, &session);
+	if (nic)
+		nic_channel_needs_edges(nic, entry.number);
 }
 
 static void settle(int fd, const struct fd_entry *entry, void *arg)

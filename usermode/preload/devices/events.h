@@ -13,6 +13,8 @@
  * errors as negative errno.
  */
 long channel_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
+/* Somebody waits for edges of this channel's descriptor: epoll(7), EPOLLET; fcntl(2), O_ASYNC. */
+void channel_needs_edges(int fd);
 long async_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
 
 /*

@@ -156,7 +156,7 @@ static long get_event(int fd, const struct fd_entry *entry, const struct command
 			return last_event(entry, command);
 		ret = device_session(entry, &session);
 		if (!ret)
-			ret = wait_readable(fd, session, false);
+			ret = wait_readable(fd, session);
 		/* The number may refer to another file by now. */
 		if ((!ret || ret == -EBADF) && is_closed(fd, entry))
 			return waits ? wait_for_end(session) : -EBADF;

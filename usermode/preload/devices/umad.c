@@ -63,7 +63,7 @@ long umad_read(int fd, const struct fd_entry *entry, void *buffer, size_t count)
 	for (;;) {
 		ret = device_session(entry, &session);
 		if (!ret)
-			ret = wait_readable(fd, session, false);
+			ret = wait_readable(fd, session);
 		if (ret)
 			return ret;
 		ret = next_size(fd);

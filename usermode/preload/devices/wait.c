@@ -114,26 +114,99 @@ static int wait_with_links(int fd, struct session *session)
 	}
 }
 
-static int wait_open(int fd, struct session *session, bool frames)
+/*
+ * A sleep and its wake-up cost 5 to 10 us of both processors, so spin as long for an event that is
+ * about to come. Where spins are in vain (a slow peer, one processor for both), fewer and fewer
+ * waits begin with one: after n failures in a row, every 2^n-th, up to MAX_SKIPPED + 1.
+ */
+#define SPIN_NS 10000
+#define MAX_SKIPPED 63
+
+struct spin {
+	u32 skip; /* number of waits that begin without a spin */
+	u32 failed; /* the same, after the next failure: 2^failures - 1 */
+};
+
+/* A thread that spins does not receive frames, which another thread would then have to. */
+static bool may_spin(const struct session *session)
 {
-	if (!never_waits(fd))
-		return frames ? wait_with_links(fd, session) : wait_on(fd);
+	for (u32 i = 0; i < session->nnics; i++)
+		if (nic_is_wired(&session->nic[i]->nic))
+			return false;
+	return true;
+}
+
+static bool spin_finds(const struct nic *nic, u32 channel)
+{
+	u64 end = plat_clock() + SPIN_NS;
+
+	do {
+		if (nic_channel_has_event(nic, channel))
+			return true;
+		plat_relax();
+	} while (plat_clock() < end);
+	return false;
+}
+
+static bool comes_soon(const struct nic *nic, u32 channel)
+{
+	static __thread struct spin spin;
+
+	if (spin.skip) {
+		spin.skip--;
+		return false;
+	}
+	if (spin_finds(nic, channel)) {
+		spin.failed = 0;
+		return true;
+	}
+	spin.failed = spin.failed < MAX_SKIPPED ? 2 * spin.failed + 1 : MAX_SKIPPED;
+	spin.skip = spin.failed;
+	return false;
+}
+
+/* Returns 0 or -EAGAIN. */
+static int look(int fd, struct session *session)
+{
 	if (is_readable(fd))
 		return 0;
 	hand_back_links(session);
 	return is_readable(fd) ? 0 : -EAGAIN;
 }
 
-int wait_readable(int fd, struct session *session, bool frames)
+/* The number may refer to another file by now. */
+static int unless_closed(int fd, enum fd_kind kind, int ret)
+{
+	return ret || fdtable_hint(fd) == kind ? ret : -EBADF;
+}
+
+int wait_readable(int fd, struct session *session)
 {
 	enum fd_kind kind = fdtable_hint(fd);
-	int ret;
 
 	if (!session_alive(session))
 		return 0;
-	ret = kind == FD_NONE ? -EBADF : wait_open(fd, session, frames);
-	/* The number may refer to another file by now. */
-	return ret || fdtable_hint(fd) == kind ? ret : -EBADF;
+	if (kind == FD_NONE)
+		return -EBADF;
+	return unless_closed(fd, kind, never_waits(fd) ? look(fd, session) : wait_on(fd));
+}
+
+int wait_event(int fd, struct session *session, struct nic *nic, u32 channel)
+{
+	enum fd_kind kind = fdtable_hint(fd);
+	bool blocks;
+
+	if (!session_alive(session))
+		return 0;
+	if (kind == FD_NONE)
+		return -EBADF;
+	blocks = !never_waits(fd);
+	nic_channel_reader_blocks(nic, channel, blocks);
+	if (!blocks)
+		return unless_closed(fd, kind, look(fd, session));
+	if (may_spin(session) && comes_soon(nic, channel))
+		return 0;
+	return unless_closed(fd, kind, wait_with_links(fd, session));
 }
 
 int wait_for_end(struct session *session)
