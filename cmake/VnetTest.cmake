@@ -28,6 +28,7 @@
 # The number of turns. Variants get them in the order of their declarations, so those of one suite
 # are distributed evenly.
 set(VNET_TURNS 6)
+set_property(GLOBAL PROPERTY VNET_NEXT_TURN 0)
 
 set(VNET_TEST_PREFIX "")
 set(VNET_TEST_SANITIZERS "")
@@ -69,11 +70,10 @@ function(vnet_test)
   if(T_SOAK)
     list(APPEND labels soak)
   elseif(T_VARIANT)
-    get_property(variants GLOBAL PROPERTY VNET_VARIANTS)
-    math(EXPR turn "${variants} + 0")
+    get_property(turn GLOBAL PROPERTY VNET_NEXT_TURN)
     list(APPEND labels "turn-${turn}")
     math(EXPR turn "(${turn} + 1) % ${VNET_TURNS}")
-    set_property(GLOBAL PROPERTY VNET_VARIANTS "${turn}")
+    set_property(GLOBAL PROPERTY VNET_NEXT_TURN "${turn}")
   endif()
 
   set(command ${T_COMMAND})

@@ -141,7 +141,7 @@ struct sc {
 	uint32_t rdma; /* RDMA work requests that are counted in a @pending */
 	unsigned int idle; /* consecutive polls that found nothing */
 	unsigned int looks; /* counts polls while waiting for RDMA */
-	unsigned int patience; /* value of @idle from which on the CPU is yielded */
+	unsigned int idle_limit; /* value of @idle from which on the CPU is yielded */
 	bool serving; /* a procedure of another processor is running */
 	bool closing;
 

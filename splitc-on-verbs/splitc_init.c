@@ -84,7 +84,7 @@ void splitc_init(void)
 	if (list && sc_settings_read(list))
 		sc_fail("SPLITC_SETTINGS cannot be used");
 	sc.mapping = sc_settings.mapping == SC_DIRECT ? &sc_mapping_direct : &sc_mapping_messages;
-	sc.patience = job_crowded(sc.job) ? CROWDED : ALONE;
+	sc.idle_limit = job_crowded(sc.job) ? CROWDED : ALONE;
 	open_device();
 	sc_heap_open();
 	sc_access_open();

@@ -112,7 +112,7 @@ void sc_idle(void)
 		if (failed >= 0)
 			sc_peer_failed(failed);
 	}
-	if (sc.idle >= sc.patience)
+	if (sc.idle >= sc.idle_limit)
 		sched_yield();
 }
 

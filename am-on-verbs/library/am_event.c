@@ -56,7 +56,7 @@ static int arm(struct am_eb *eb)
  * Time in ms until the library must act without a message: retry a connection attempt, or
  * probe a silent peer. -1: no limit.
  */
-static int patience(const struct am_eb *eb)
+static int poll_timeout_of(const struct am_eb *eb)
 {
 	if (eb->connecting)
 		return 5;
@@ -81,7 +81,7 @@ static void sleep_until_event(struct am_eb *eb)
 {
 	struct pollfd fds[2] = { { .fd = eb->channel->fd, .events = POLLIN },
 				 { .fd = am_wire_fd(eb), .events = POLLIN } };
-	int timeout = patience(eb);
+	int timeout = poll_timeout_of(eb);
 
 	am_unlock(eb);
 	poll(fds, 2, timeout);

@@ -59,7 +59,7 @@ static void await_all(struct am_ep *ep, uint64_t end)
 	}
 }
 
-static uint64_t end_of_patience(void)
+static uint64_t drain_deadline(void)
 {
 	return am_now() + (uint64_t)am_settings.connect_timeout * 1000000u;
 }
@@ -68,13 +68,13 @@ static uint64_t end_of_patience(void)
 void am_conns_drain(struct am_ep *ep)
 {
 	nudge_all(ep);
-	await_all(ep, end_of_patience());
+	await_all(ep, drain_deadline());
 }
 
 /* The same for all endpoints of a bundle. */
 void am_bundle_drain(struct am_eb *eb)
 {
-	uint64_t end = end_of_patience();
+	uint64_t end = drain_deadline();
 	struct am_ep *ep;
 
 	for (ep = eb->eps; ep; ep = ep->next)

@@ -8,7 +8,7 @@
 /* Long enough for many time slices, if there are more processes than CPUs. */
 #define RUN_MS 3000u
 /* Polling time before sleeping: a little more than an idle server needs to answer. */
-#define PATIENCE_NS 20000u
+#define SPIN_NS 20000u
 
 /* Result of a client. */
 struct reached {
@@ -89,7 +89,7 @@ static void on_answer(void *token, int32_t a0)
  */
 static void await_answers(struct clients *c, eb_t eb)
 {
-	uint64_t end = now() + PATIENCE_NS;
+	uint64_t end = now() + SPIN_NS;
 
 	while (outstanding >= c->window) {
 		clients_check(c, "AM_Poll", AM_Poll(eb));

@@ -114,7 +114,7 @@ static enum vnet_wc_status nic_wait_expired(struct nic_qp *qp, enum nic_wait rea
 }
 
 enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
-				u64 patience)
+				u64 timeout)
 {
 	u64 now = plat_clock();
 	enum vnet_wc_status status = VNET_WC_SUCCESS;
@@ -124,10 +124,10 @@ enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wai
 		if (reason == NIC_WAIT_RNR)
 			qp->retries_used = 0;
 		nic_store(&qp->wait, reason);
-		qp->deadline = patience ? now + patience : 0;
+		qp->deadline = timeout ? now + timeout : 0;
 	} else if (qp->deadline && now >= qp->deadline) {
 		status = nic_wait_expired(qp, reason);
-		qp->deadline = now + patience;
+		qp->deadline = now + timeout;
 	}
 	nic_store(&qp->look_at, reason == NIC_WAIT_LOCK ? now : now + NIC_LOOK_NS);
 	if (status == VNET_WC_SUCCESS)

@@ -32,12 +32,12 @@ void nic_pend_now(struct nic *nic, struct nic_qp *qp);
 /* The QP is destroyed. */
 void nic_unpend(struct nic *nic, struct nic_qp *qp);
 /*
- * The head request cannot continue for this reason. Starts or continues its timer of `patience` ns
+ * The head request cannot continue for this reason. Starts or continues its timer of `timeout` ns
  * (0: none). Returns VNET_WC_SUCCESS: the request waits, and the QP is pending; else the status
  * with which it fails now.
  */
 enum vnet_wc_status nic_wait_on(struct nic *nic, struct nic_qp *qp, enum nic_wait reason,
-				u64 patience);
+				u64 timeout);
 /* Transport timeout of a request, ns; 0: infinite. */
 u64 nic_transport_timeout(const struct nic_qp *qp);
 /* RNR timer of the responder, ns. */

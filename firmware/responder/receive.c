@@ -104,10 +104,10 @@ u32 nic_no_receive(struct nic_delivery *d)
 	if (nic->space == NIC_SPACE_POINTER || nic->direct)
 		nic_store(&d->ring->need_doorbell, 1);
 	if (qp->type == NIC_QPT_RC) {
-		u64 patience = nic_rnr_timeout(d->peer);
+		u64 timeout = nic_rnr_timeout(d->peer);
 
 		nic_delivery_unlock(d);
-		status = nic_wait_on(nic, qp, NIC_WAIT_RNR, patience);
+		status = nic_wait_on(nic, qp, NIC_WAIT_RNR, timeout);
 		return status == VNET_WC_SUCCESS ? NIC_EXEC_WAIT : status;
 	}
 	if (!lossy && nic->stall_ns && !d->msg->group) {
@@ -361,9 +361,9 @@ static u32 nic_cq_overran(struct nic_delivery *d)
 
 static u32 nic_requester_lock_wait(struct nic *nic, struct nic_qp *qp)
 {
-	u64 patience = qp->type == NIC_QPT_RC ? nic_transport_timeout(qp) : nic->stall_ns;
+	u64 timeout = qp->type == NIC_QPT_RC ? nic_transport_timeout(qp) : nic->stall_ns;
 	enum nic_wait reason = qp->type == NIC_QPT_RC ? NIC_WAIT_LOCK : NIC_WAIT_STALL;
-	enum vnet_wc_status status = nic_wait_on(nic, qp, reason, patience);
+	enum vnet_wc_status status = nic_wait_on(nic, qp, reason, timeout);
 
 	if (status == VNET_WC_SUCCESS)
 		return NIC_EXEC_WAIT;

@@ -308,10 +308,10 @@ bool nic_tx_is_silent(struct nic *nic, struct nic_row *row, const struct nic_qp 
 	u64 at = nic_timeout_clock(nic, now);
 	/* `answered` may be in the future (RNR wait), or later than `now`. */
 	u64 silence = at > answered ? at - answered : 0;
-	u64 patience = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
+	u64 timeout = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
 
 	if (qp->type == NIC_QPT_RC)
-		return patience && silence > patience;
+		return timeout && silence > timeout;
 	return silence > nic_giveup_timeout(nic, nic_giveups(row, qp, ep)) >>
 	       (tx->flags & NIC_TX_GROUP ? NIC_GROUP_TIMEOUT_SHIFT : 0);
 }

@@ -206,7 +206,7 @@ static void nic_row_set_identity(struct nic *nic, struct nic_row *row, u64 incar
  */
 static bool nic_row_peer_is_dead(struct nic *nic, struct nic_row *row, u64 now)
 {
-	u64 patience = nic->hdr->settings.unreachable * 1000000ull;
+	u64 timeout = nic->hdr->settings.unreachable * 1000000ull;
 
 	if (!row->claim_since || now > row->call_at + NIC_CLAIM_REST_NS) {
 		row->claim_since = now;
@@ -215,7 +215,7 @@ static bool nic_row_peer_is_dead(struct nic *nic, struct nic_row *row, u64 now)
 	}
 	nic_row_activate(nic, row);
 	nic_row_probe(nic, row, now);
-	return now - row->claim_since > patience && row->calls >= NIC_CLAIM_CALLS;
+	return now - row->claim_since > timeout && row->calls >= NIC_CLAIM_CALLS;
 }
 
 /*

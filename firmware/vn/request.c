@@ -216,16 +216,16 @@ static enum nic_sent nic_wait_for_row(struct nic_sending *s)
 	const struct nic_qp *qp = s->qp;
 	u32 *giveups = nic_giveups(s->row, qp, ep);
 	u64 now = nic_timeout_clock(s->nic, plat_clock());
-	u64 patience = nic_giveup_timeout(s->nic, giveups);
+	u64 timeout = nic_giveup_timeout(s->nic, giveups);
 
 	if (nic_load(&s->row->state) != NIC_ROW_CALLING)
 		return nic_sent_wait(ep);
 	if (!ep->waits_since)
 		ep->waits_since = now;
 	if (qp->type == NIC_QPT_RC)
-		patience = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
+		timeout = nic_transport_timeout(qp) * (qp->attr.retry_cnt + 1ull);
 	/* A peer that refused the call will not answer. Acquire pairs with nic_handle_refuse(). */
-	if (!nic_load_acquire(&s->row->refused) && (!patience || now - ep->waits_since <= patience))
+	if (!nic_load_acquire(&s->row->refused) && (!timeout || now - ep->waits_since <= timeout))
 		return NIC_SENT_LATER;
 	nic_count(s->nic, unreachable);
 	if (qp->type != NIC_QPT_RC)

@@ -11,7 +11,7 @@
 #define US 1000ull
 #define MS 1000000ull
 /* How long a chore waits for a completion; links may be cut for longer. */
-#define PATIENCE_NS (40 * MS)
+#define EVENT_TIMEOUT_NS (40 * MS)
 /* Memory of a bench at either end. More (SLOT_BYTES) is available to be registered. */
 #define BYTES 2048u
 #define SLOT_BYTES (2 * 4096ull)

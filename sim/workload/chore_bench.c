@@ -201,7 +201,7 @@ void post(struct bench *b, struct vnet_send_wqe wqe, u32 length, u32 lkey)
 
 u32 next_status_of(struct bench *b, struct queue *cq, struct wc *out)
 {
-	u64 until = event_now() + PATIENCE_NS;
+	u64 until = event_now() + EVENT_TIMEOUT_NS;
 	struct wc wc;
 
 	while (holds(b) && event_now() < until) {
@@ -269,7 +269,7 @@ bool write_works(struct bench *b, u32 lkey, const char *what)
 
 bool comes_to_error(struct bench *b, const struct qp *qp)
 {
-	u64 until = event_now() + PATIENCE_NS;
+	u64 until = event_now() + EVENT_TIMEOUT_NS;
 
 	while (holds(b) && state_of(qp) != NIC_QPS_ERR) {
 		/* It is unknown when a message between two nodes arrives. */

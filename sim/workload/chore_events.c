@@ -25,9 +25,9 @@ void moderated_events(struct bench *b)
 		 * An event of this CQ or of another one of the channel. An entry that is written
 		 * at the very end of the wait may have its event later by the moderation period.
 		 */
-		if (!wait_event(b->p, event_now() + PATIENCE_NS) && holds(b) &&
-		    queue_has(b->cq, b->cq->cons) && !wait_event(b->p, event_now() + PATIENCE_NS) &&
-		    holds(b))
+		if (!wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b) &&
+		    queue_has(b->cq, b->cq->cons) &&
+		    !wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b))
 			wrong(b, "no event of what is there", count);
 		if (!holds(b))
 			return;
@@ -41,7 +41,7 @@ static bool raise(struct bench *b, char kind, u32 num, enum nic_event event)
 {
 	const struct nic_async async = { .kind = kind, .num = num, .event = event };
 	enum nic_result result = NIC_BUSY;
-	u64 until = event_now() + PATIENCE_NS;
+	u64 until = event_now() + EVENT_TIMEOUT_NS;
 
 	while (holds(b) && event_now() < until) {
 		result = nic_async_raise(&b->p->node->nic, &async);

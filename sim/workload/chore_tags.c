@@ -88,7 +88,7 @@ static bool table_make(struct table *t, struct bench *b)
  */
 static bool is_done(struct table *t, u32 status, const char *what)
 {
-	u64 until = event_now() + PATIENCE_NS;
+	u64 until = event_now() + EVENT_TIMEOUT_NS;
 	struct bench *b = t->b;
 	struct wc wc;
 

@@ -245,7 +245,7 @@ static void overflow_there(struct bench *b)
 static void overrun_ignored(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
-	u64 until = event_now() + PATIENCE_NS;
+	u64 until = event_now() + EVENT_TIMEOUT_NS;
 	u32 i;
 
 	for (i = 0; i < 8; i++)

@@ -28,7 +28,7 @@ enum { TAKE = 5, TAKE_DATA, GOT };
 #define CREDITS 8
 #define BYTES 1000
 #define SHARED_FD 200
-#define PATIENCE 30 /* seconds for one scenario */
+#define TIME_LIMIT 30 /* seconds for one scenario */
 
 /* Memory that all processes share. */
 struct shared {
@@ -352,7 +352,7 @@ static pid_t start(const struct scenario *s, int number)
 
 static void too_late(int number)
 {
-	fprintf(stderr, "death: process %d has not ended after %d s\n", number, PATIENCE);
+	fprintf(stderr, "death: process %d has not ended after %d s\n", number, TIME_LIMIT);
 	for (int i = 0; i < PROCESSES; i++)
 		fprintf(stderr, "  %d: ready %d, sent %d, answered %d, returned %d\n", i,
 			look(&shared->ready[i]), look(&shared->sent[i]), look(&shared->answered[i]),
@@ -367,7 +367,7 @@ static void ended_well(const pid_t *pid, int number)
 	int status = -1;
 
 	for (int ms = 0; !waitpid(pid[number], &status, WNOHANG); ms++) {
-		if (ms == PATIENCE * 1000)
+		if (ms == TIME_LIMIT * 1000)
 			too_late(number);
 		usleep(1000);
 	}

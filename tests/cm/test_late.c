@@ -112,7 +112,7 @@ static void accepts_too_late(void **state)
 /* ------------------------------------------------------ each end on its own */
 
 /* The program of this node accepts late. */
-static void asks_for_patience(void **state)
+static void asks_for_more_time(void **state)
 {
 	struct rdma_ucm_event_resp event;
 	struct mad mad;
@@ -166,7 +166,7 @@ static void waits_for_accept(void **state)
 }
 
 /* The program of this node has the REP, and takes long to make its queue pair ready. */
-static void asks_for_patience_with_rep(void **state)
+static void asks_for_more_time_with_rep(void **state)
 {
 	int id = node_connect(0, RDMA_PS_TCP, node_peer, PORT);
 	struct mad mad, mra;
@@ -213,8 +213,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		NODE_TEST(accepts_after_10_s), NODE_TEST(accepts_at_the_bound),
-		NODE_TEST(accepts_too_late),   NODE_TEST(asks_for_patience),
-		NODE_TEST(waits_for_accept),   NODE_TEST(asks_for_patience_with_rep),
+		NODE_TEST(accepts_too_late),   NODE_TEST(asks_for_more_time),
+		NODE_TEST(waits_for_accept),   NODE_TEST(asks_for_more_time_with_rep),
 		NODE_TEST(waits_for_rtu),
 	};
 

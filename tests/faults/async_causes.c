@@ -198,7 +198,7 @@ static void many_unread(void)
 
 int main(void)
 {
-	alarm(4 * PATIENCE);
+	alarm(4 * TIME_LIMIT);
 	note("events of connections");
 	communication_established();
 	send_queue_drained();

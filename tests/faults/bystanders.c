@@ -68,7 +68,7 @@ static struct ibv_wc wait_politely(struct side *s)
 
 	while (!ibv_poll_cq(s->cq, 1, &wc)) {
 		sched_yield();
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("bystanders do not get on");
 	}
 	if (wc.status)
@@ -221,7 +221,7 @@ void bystanders_check(struct bystanders *b)
 
 	while ((rounds_made = __atomic_load_n(&b->watch->rounds, __ATOMIC_RELAXED)) == b->seen) {
 		sched_yield();
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the bystanders' traffic does not flow");
 	}
 	b->seen = rounds_made;

@@ -175,7 +175,7 @@ void hear(int sock, void *message, size_t length)
 {
 	struct pollfd pfd = { .fd = sock, .events = POLLIN };
 
-	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
+	CHECK_EQ(poll(&pfd, 1, TIME_LIMIT * 1000), 1);
 	CHECK_EQ(recv(sock, message, length, 0), length);
 }
 
@@ -223,6 +223,6 @@ void await_status(const char *question, const char *answer)
 	uint64_t since = now_ns();
 
 	while (strcmp(ask_status(question), answer) != 0)
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("status: %s is %s, not %s", question, ask_status(question), answer);
 }

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /* Time limit, in seconds, of each wait for something that must happen. */
-#define PATIENCE 30
+#define TIME_LIMIT 30
 
 #define CHECK(cond)                                                                                \
 	((cond) ? (void)0 : die(__FILE__, __LINE__, "not so: %s (errno %d)", #cond, errno))
@@ -69,7 +69,7 @@ void helper_start(struct helper *h, const char *role, void (*body)(int sock, voi
 void helper_join(struct helper *h);
 /* Kills the child, and checks that SIGKILL ended it. */
 void helper_kill(struct helper *h);
-/* Send and receive a message of fixed size. hear() fails after PATIENCE seconds. */
+/* Send and receive a message of fixed size. hear() fails after TIME_LIMIT seconds. */
 void tell(int sock, const void *message, size_t length);
 void hear(int sock, void *message, size_t length);
 /* Barrier of the two processes that share the socket. */

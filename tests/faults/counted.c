@@ -107,7 +107,7 @@ static void refusals(void)
 
 int main(void)
 {
-	alarm(4 * PATIENCE);
+	alarm(4 * TIME_LIMIT);
 	messages();
 	waits_for_receives();
 	retries();

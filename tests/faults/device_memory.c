@@ -218,7 +218,7 @@ static void all_is_back(void)
 	all.length = attr.max_dm_size;
 	while (!(dm = ibv_alloc_dm(context, &all))) {
 		CHECK_EQ(errno, ENOMEM);
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("device memory of the dead is not free");
 	}
 	CHECK_EQ(ibv_free_dm(dm), 0);

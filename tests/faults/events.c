@@ -145,7 +145,7 @@ static void await_sleep(const pid_t *tid)
 	while (state != 'S') {
 		pid_t id = __atomic_load_n(tid, __ATOMIC_ACQUIRE);
 
-		CHECK(!is_past(since, PATIENCE * 1000000000ull));
+		CHECK(!is_past(since, TIME_LIMIT * 1000000000ull));
 		if (!id)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
@@ -298,7 +298,7 @@ static void await_async(struct ibv_context *ctx)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
 
-	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
+	CHECK_EQ(poll(&pfd, 1, TIME_LIMIT * 1000), 1);
 }
 
 enum reading { UNREAD, READ };

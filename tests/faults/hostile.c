@@ -438,7 +438,7 @@ static bool run_hostile(void (*body)(unsigned int operations), unsigned int oper
 	while (!waitpid(pid, &status, WNOHANG)) {
 		meanwhile();
 		bystanders_check(&bystanders);
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the hostile process (seed %#llx) hangs", (unsigned long long)seed);
 	}
 	bystanders_check(&bystanders);

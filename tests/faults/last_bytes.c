@@ -78,7 +78,7 @@ static void await_byte(const uint8_t *place, uint8_t value)
 		/* The writer may need this processor. */
 		sched_yield();
 		since = since ? since : now_ns();
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the last byte never came");
 	}
 }

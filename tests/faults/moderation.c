@@ -51,7 +51,7 @@ static void by_time(struct side s[2], uint64_t count)
 		CHECK_EQ(ibv_req_notify_cq(s[1].cq, 0), 0);
 		since = now_ns();
 		send_one(s, n);
-		CHECK(event_comes(&s[1], PATIENCE * 1000));
+		CHECK(event_comes(&s[1], TIME_LIMIT * 1000));
 		CHECK(is_past(since, PERIOD_US * 1000ull - 1));
 		(void)side_expect(&s[1], n, IBV_WC_SUCCESS);
 	}
@@ -66,7 +66,7 @@ static void by_number(struct side s[2])
 		CHECK(!event_comes(&s[1], 0));
 		send_one(s, n);
 	}
-	CHECK(event_comes(&s[1], PATIENCE * 1000));
+	CHECK(event_comes(&s[1], TIME_LIMIT * 1000));
 	for (uint64_t n = 0; n < 3; n++)
 		(void)side_expect(&s[1], n, IBV_WC_SUCCESS);
 }
@@ -75,7 +75,7 @@ int main(void)
 {
 	struct side s[2];
 
-	alarm(4 * PATIENCE);
+	alarm(4 * TIME_LIMIT);
 	pair_open(s, &(struct wish){ .events = true });
 	note("by time");
 	by_time(s, 300);

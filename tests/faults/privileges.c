@@ -134,7 +134,7 @@ static void await_dropped(uint64_t count)
 	uint64_t since = now_ns();
 
 	while (dropped() < count)
-		CHECK(!is_past(since, PATIENCE * 1000000000ull));
+		CHECK(!is_past(since, TIME_LIMIT * 1000000000ull));
 }
 
 /* -------------------------------------------------------------------- checks */

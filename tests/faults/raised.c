@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < EVENTS; i++) {
 		if (is_kernel && !kernel_has(i))
 			continue;
-		alarm(4 * PATIENCE);
+		alarm(4 * TIME_LIMIT);
 		note("%s", raised[i].name);
 		one(i);
 	}

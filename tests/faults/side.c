@@ -355,8 +355,8 @@ struct ibv_wc cq_wait(struct ibv_cq *cq)
 		if (n == 1)
 			return wc;
 		CHECK_EQ(n, 0);
-		if (is_past(since, PATIENCE * 1000000000ull))
-			FAIL("no completion came in %d s", PATIENCE);
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
+			FAIL("no completion came in %d s", TIME_LIMIT);
 	}
 }
 
@@ -393,7 +393,7 @@ struct ibv_async_event side_event(struct side *s)
 	struct pollfd pfd = { .fd = s->context->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	CHECK_EQ(poll(&pfd, 1, PATIENCE * 1000), 1);
+	CHECK_EQ(poll(&pfd, 1, TIME_LIMIT * 1000), 1);
 	CHECK_EQ(ibv_get_async_event(s->context, &event), 0);
 	ibv_ack_async_event(&event);
 	return event;

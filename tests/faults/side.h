@@ -126,7 +126,7 @@ void side_post(struct side *s, enum ibv_wr_opcode opcode, uint64_t wr_id, size_t
 	       size_t length);
 void side_receive(struct side *s, uint64_t wr_id, size_t offset, size_t length);
 
-/* Wait for the next completion; end the test if none comes in PATIENCE seconds. */
+/* Wait for the next completion; end the test if none comes in TIME_LIMIT seconds. */
 struct ibv_wc side_wait(struct side *s);
 struct ibv_wc cq_wait(struct ibv_cq *cq);
 /* side_wait(), and checks wr_id and status. */

@@ -471,7 +471,7 @@ void slow_file_await_kept(const struct slow_file *f, uint32_t count)
 	uint64_t since = now_ns();
 
 	while (__atomic_load_n(&f->control->kept, __ATOMIC_ACQUIRE) < count) {
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("nobody waits for the page");
 		(void)nanosleep(&pause, NULL);
 	}

@@ -360,7 +360,7 @@ static bool own_completion(struct survivor *v, int queue, struct ibv_wc *wc)
 				continue;
 			if (holds_lock_of(v->victim.pid, &v->s[queue]))
 				return false;
-			if (is_past(since, PATIENCE * 1000000000ull))
+			if (is_past(since, TIME_LIMIT * 1000000000ull))
 				FAIL("a request to a stopped process does not end");
 		}
 		if (wc->opcode != IBV_WC_RECV || wc->status)
@@ -432,7 +432,7 @@ static void destroy_under(struct survivor *v)
 			told = true;
 			CHECK_EQ(kill(v->victim.pid, SIGCONT), 0);
 		}
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("destroying %s",
 			     told ? "does not end, though the stopped process runs" :
 				    "waits, and status does not say for whom");
@@ -451,7 +451,7 @@ static void await_end(struct survivor *v)
 	while (!(pid = waitpid(v->victim.pid, &status, WNOHANG))) {
 		if (v->s[PLAIN].qp)
 			(void)serve(v);
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the victim does not end");
 	}
 	CHECK_EQ(pid, v->victim.pid);
@@ -502,7 +502,7 @@ static void serve_until(struct survivor *v, enum what what)
 		if (pid)
 			break;
 		(void)serve(v);
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the victim neither ends nor stops");
 	}
 	if (what == KILL ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFSTOPPED(status))

@@ -83,7 +83,7 @@ static void await_counter(const char *name, u64 least, const char *what)
 	u64 since = now_ns();
 
 	while (counter(name) < least) {
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("%s: %s is %llu, not %llu", what, name,
 			     (unsigned long long)counter(name), (unsigned long long)least);
 		usleep(10000);

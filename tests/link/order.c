@@ -48,7 +48,7 @@ static struct ibv_wc next(void)
 			CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 			return wc;
 		}
-		CHECK_EQ(poll(&channel, 1, PATIENCE * 1000), 1);
+		CHECK_EQ(poll(&channel, 1, TIME_LIMIT * 1000), 1);
 		CHECK_EQ(ibv_get_cq_event(side.channel, &cq, &context), 0);
 		ibv_ack_cq_events(cq, 1);
 	}

@@ -120,7 +120,7 @@ static void run(const char *who)
 	while (ended() < pairs) {
 		if (look())
 			heard = now_ns();
-		else if (is_past(heard, PATIENCE * 1000000000ull))
+		else if (is_past(heard, TIME_LIMIT * 1000000000ull))
 			FAIL("nothing comes; %u of %u queue pairs are done, the slowest sent %u of %u",
 			     ended(), pairs, least(), to_send);
 		if (share < 0 && to_send && one_has_sent_all())

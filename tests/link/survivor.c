@@ -127,7 +127,7 @@ static void kill_node(pid_t agent, pid_t program, pid_t child)
 	CHECK_EQ(kill(program, SIGKILL), 0);
 	CHECK(waitpid(child, NULL, 0) == child);
 	while (is_there(agent) || is_there(program))
-		if (is_past(since, PATIENCE * 1000000000ull))
+		if (is_past(since, TIME_LIMIT * 1000000000ull))
 			FAIL("the node is not gone");
 }
 

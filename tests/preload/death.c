@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Limit of all waits, in milliseconds. */
-#define PATIENCE 10000
+#define TIME_LIMIT 10000
 
 static void end_daemon(int sig)
 {
@@ -134,7 +134,7 @@ static void sleep_in_poll(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	EXPECT(poll(&pfd, 1, PATIENCE) == 1 && (pfd.revents & POLLIN));
+	EXPECT(poll(&pfd, 1, TIME_LIMIT) == 1 && (pfd.revents & POLLIN));
 }
 
 static void sleep_in_epoll(int fd)
@@ -143,13 +143,13 @@ static void sleep_in_epoll(int fd)
 	int set = epoll_create1(EPOLL_CLOEXEC);
 
 	EXPECT(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
-	EXPECT(epoll_wait(set, &event, 1, PATIENCE) == 1 && (event.events & EPOLLIN));
+	EXPECT(epoll_wait(set, &event, 1, TIME_LIMIT) == 1 && (event.events & EPOLLIN));
 	close(set);
 }
 
 static void sleep_in_select(int fd)
 {
-	struct timeval timeout = { .tv_sec = PATIENCE / 1000 };
+	struct timeval timeout = { .tv_sec = TIME_LIMIT / 1000 };
 	fd_set set;
 
 	FD_ZERO(&set);

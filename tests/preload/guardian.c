@@ -18,7 +18,7 @@
 #define CHANNELS 700
 /* Number of destroyed channels that fit into the socket. */
 #define AT_ONCE 50
-#define PATIENCE 10000
+#define TIME_LIMIT 10000
 
 /* Returns the state of a process and its parent; 0 if the process does not exist. */
 static char look(pid_t pid, pid_t *parent)
@@ -103,7 +103,7 @@ static bool goes(int pidfd)
 {
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
 
-	return poll(&pfd, 1, PATIENCE) == 1;
+	return poll(&pfd, 1, TIME_LIMIT) == 1;
 }
 
 static void has_its_own_name(pid_t pid)

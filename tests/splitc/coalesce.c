@@ -15,7 +15,7 @@
 #define MANY 400
 #define LONGEST 100 /* largest store in bytes */
 #define LARGE 4096
-#define PATIENCE 30 /* s, limit for the arrival of a store */
+#define TIME_LIMIT 30 /* s, limit for the arrival of a store */
 
 static long cells[MANY], other;
 static uint8_t bytes[MANY][LONGEST];
@@ -126,12 +126,12 @@ static const struct next_call {
 
 static void await_signal(const char *call)
 {
-	struct timespec patience = { .tv_sec = PATIENCE };
+	struct timespec time_limit = { .tv_sec = TIME_LIMIT };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
-	if (sigtimedwait(&set, NULL, &patience) != SIGUSR1)
+	if (sigtimedwait(&set, NULL, &time_limit) != SIGUSR1)
 		splitc_error("stores before a call of %s do not arrive", call);
 }
 

@@ -309,22 +309,22 @@ static void test_restart(void)
  */
 static void test_moved(void)
 {
-	u64 since, patience;
+	u64 since, dead_after;
 	struct nic_row *row;
 	struct caller c;
 
 	row = row_of(1);
 	c = caller_of(0, ELSEWHERE, row->incarnation - 500);
-	patience = side[1].nic.hdr->settings.unreachable * MS;
+	dead_after = side[1].nic.hdr->settings.unreachable * MS;
 	/* All frames to and from side 0 are lost. */
 	faults.lose = 1000;
 	since = now_ns;
 	while (row->address.bytes[0] != ELSEWHERE) {
 		call_with_cookie(&c);
 		pass(50 * MS);
-		CHECK(now_ns - since < 2 * patience);
+		CHECK(now_ns - since < 2 * dead_after);
 	}
-	CHECK(now_ns - since > patience && row->incarnation == c.life);
+	CHECK(now_ns - since > dead_after && row->incarnation == c.life);
 	CHECK(row->state == NIC_ROW_UP && counters(1)->bad_claim >= 4);
 }
 

@@ -9,7 +9,7 @@
 
 #define LENGTH 4096u
 /* The attributes of end_connect(): timeout 14, seven retries. */
-#define PATIENCE (8 * (4096ull << 14))
+#define TIME_LIMIT (8 * (4096ull << 14))
 
 static struct end *a, *b;
 static u8 bytes[VNET_WIRE_MAX_FRAME] __attribute__((aligned(8)));
@@ -66,7 +66,7 @@ static void test_pause(u8 opcode)
 	begin();
 	post_in_vain(opcode, 100 * MS);
 	for (u32 i = 0; i < 10; i++)
-		stand_still(PATIENCE + i * PATIENCE / 3);
+		stand_still(TIME_LIMIT + i * TIME_LIMIT / 3);
 	expect_none();
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);
 	world_free();
@@ -82,7 +82,7 @@ static void test_slow(u8 opcode)
 		now_ns += 50 * MS;
 		pass(5000);
 	}
-	CHECK(12 * 50 * MS > PATIENCE);
+	CHECK(12 * 50 * MS > TIME_LIMIT);
 	expect_none();
 	faults.lose = 0;
 	for (u32 i = 0; i < 20; i++) {
@@ -103,12 +103,12 @@ static void test_dead(u8 opcode)
 	faults.lose = 1000;
 	start = now_ns;
 	post(opcode);
-	pass(PATIENCE - 10 * MS);
+	pass(TIME_LIMIT - 10 * MS);
 	expect_none();
 	/* The timer of the last retransmission is at most one timeout. */
 	pass(20 * MS + (4096ull << 14));
 	CHECK(end_poll(a, &cqe) && cqe.status == VNET_WC_RETRY_EXC_ERR);
-	CHECK(now_ns - start >= PATIENCE);
+	CHECK(now_ns - start >= TIME_LIMIT);
 	faults.lose = 0;
 	world_free();
 }
@@ -142,7 +142,7 @@ static void test_heard_in_use(void)
 	begin();
 	tx = &side[0].nic.row[0].tx[0];
 	qp = nic_find_qp(&side[0].nic, a->qpn);
-	post_in_vain(VNET_WR_RDMA_READ, PATIENCE * 9 / 10);
+	post_in_vain(VNET_WR_RDMA_READ, TIME_LIMIT * 9 / 10);
 	faults.lose = 1000;
 	memset(bytes, 0, sizeof(bytes));
 	sign_for(0, head);
@@ -156,7 +156,7 @@ static void test_heard_in_use(void)
 	qp->sq_lock = 99;
 	inject(0, bytes, sizeof(*head) + sizeof(*ack) + LENGTH);
 	qp->sq_lock = 0;
-	pass(PATIENCE / 2);
+	pass(TIME_LIMIT / 2);
 	expect_none();
 	faults.lose = 0;
 	CHECK(end_wait(a).status == VNET_WC_SUCCESS);

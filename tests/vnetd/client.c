@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 10.0
+#define TIME_LIMIT 10.0
 
 void fail(const char *format, ...)
 {
@@ -52,7 +52,7 @@ double now(void)
 
 bool wait_until(bool (*condition)(void *arg), void *arg)
 {
-	double end = now() + PATIENCE;
+	double end = now() + TIME_LIMIT;
 
 	do {
 		if (condition(arg))
@@ -141,7 +141,7 @@ void vnetd_kill(int signal)
 		fail("no daemon to end");
 	expect(kill(pid, signal) == 0);
 	/* The descriptor is readable as soon as the process has ended, whoever reaps it. */
-	expect(poll(&poll_fd, 1, (int)(PATIENCE * 1000)) == 1);
+	expect(poll(&poll_fd, 1, (int)(TIME_LIMIT * 1000)) == 1);
 	close(pidfd);
 }
 
@@ -200,7 +200,7 @@ static ssize_t receive(int sock, void *reply, size_t size, int *fds, uint32_t *n
 	uint32_t got = 0;
 	ssize_t n;
 
-	if (poll(&poll_fd, 1, (int)(PATIENCE * 1000)) == 0)
+	if (poll(&poll_fd, 1, (int)(TIME_LIMIT * 1000)) == 0)
 		fail("no answer");
 	n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	if (n <= 0)
@@ -258,7 +258,7 @@ int request_plain(int sock, uint32_t type, int *fd)
 
 bool hung_up(int sock)
 {
-	double end = now() + PATIENCE;
+	double end = now() + TIME_LIMIT;
 
 	while (now() < end) {
 		struct pollfd poll_fd = { .fd = sock, .events = POLLIN };

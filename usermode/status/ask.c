@@ -40,7 +40,7 @@ static struct ucred peer_of(int sock)
 
 static int connect_daemon(struct ask *ask)
 {
-	const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
+	const struct timeval answer_limit = { .tv_sec = ANSWER_TIMEOUT_MS / 1000 };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock;
 
@@ -55,7 +55,7 @@ static int connect_daemon(struct ask *ask)
 		return -1;
 	}
 	/* Also limits connect(), which waits while the daemon's backlog is full. */
-	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &answer_limit, sizeof(answer_limit));
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		ask->nobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR;
 		if (ask->nobody)

@@ -121,32 +121,29 @@ struct hello_options {
 	char link_layer[VNET_LINK_LAYER_MAX + 1];
 };
 
-static void read_requested(struct hello_options *hello_options, const struct vnet_msg_hello *hello)
+static void read_requested(struct hello_options *wanted, const struct vnet_msg_hello *hello)
 {
-	memset(hello_options, 0, sizeof(*hello_options));
-	memcpy(hello_options->devices, hello->devices, sizeof(hello->devices));
-	memcpy(hello_options->link_layer, hello->link_layer, sizeof(hello->link_layer));
+	memset(wanted, 0, sizeof(*wanted));
+	memcpy(wanted->devices, hello->devices, sizeof(hello->devices));
+	memcpy(wanted->link_layer, hello->link_layer, sizeof(hello->link_layer));
 }
 
-static bool lacks_link_layer(const struct daemon *daemon, const struct hello_options *hello_options)
+static bool lacks_link_layer(const struct daemon *daemon, const struct hello_options *wanted)
 {
-	return hello_options->link_layer[0] &&
-	       strcmp(hello_options->link_layer, link_layer(daemon)) != 0;
+	return wanted->link_layer[0] && strcmp(wanted->link_layer, link_layer(daemon)) != 0;
 }
 
 /* Returns a reason if the client needs other devices or another link layer; else NULL. */
-static const char *device_mismatch(const struct daemon *daemon,
-				   const struct hello_options *hello_options)
+static const char *device_mismatch(const struct daemon *daemon, const struct hello_options *wanted)
 {
-	if (hello_options->devices[0] &&
-	    strcmp(hello_options->devices, daemon->options.devices) != 0)
+	if (wanted->devices[0] && strcmp(wanted->devices, daemon->options.devices) != 0)
 		return "other devices are wanted";
-	return lacks_link_layer(daemon, hello_options) ? "another link layer is wanted" : NULL;
+	return lacks_link_layer(daemon, wanted) ? "another link layer is wanted" : NULL;
 }
 
 /* Returns false if the reply could not be sent; the connection is closed then. */
 static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
-			  const struct hello_options *hello_options)
+			  const struct hello_options *wanted)
 {
 	struct daemon *daemon = conn->daemon;
 	struct vnet_msg_welcome welcome = {
@@ -154,8 +151,8 @@ static bool reply_welcome(struct conn *conn, u32 error, bool with_memory,
 		.error = error,
 		.version = VNET_PROTO_VERSION,
 		.nics = daemon->ndevices,
-		.other_devices = hello_options && lacks_device(daemon, hello_options->devices),
-		.other_link_layer = hello_options && lacks_link_layer(daemon, hello_options),
+		.other_devices = wanted && lacks_device(daemon, wanted->devices),
+		.other_link_layer = wanted && lacks_link_layer(daemon, wanted),
 	};
 	int fds[4 * VNET_MAX_NICS];
 	u32 nfds = 0;
@@ -223,7 +220,7 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	struct daemon *daemon = conn->daemon;
 	const char *damage = devices_damage(daemon);
 	struct client *entered;
-	struct hello_options hello_options;
+	struct hello_options wanted;
 	const char *another;
 	u32 error;
 
@@ -235,8 +232,8 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 		reply_welcome(conn, EPROTO, false, NULL);
 		return CALL_DONE;
 	}
-	read_requested(&hello_options, hello);
-	another = device_mismatch(daemon, &hello_options);
+	read_requested(&wanted, hello);
+	another = device_mismatch(daemon, &wanted);
 	if (another && is_only_user(daemon))
 		return make_way(conn, another);
 	error = hello->space ? join(conn, hello) : enter(conn, hello);
@@ -245,7 +242,7 @@ static enum call_outcome on_hello(struct conn *conn, const struct vnet_msg *msg)
 	 * The process is gone or has given up. It does not know its space, and may send HELLO
 	 * again.
 	 */
-	if (!reply_welcome(conn, error, entered, &hello_options) && entered)
+	if (!reply_welcome(conn, error, entered, &wanted) && entered)
 		client_gave_up(entered);
 	return CALL_DONE;
 }

@@ -148,23 +148,23 @@ static struct vnet_trace_cq *find_unarmed_wait(const struct vnet_trace *trace, i
 }
 
 /* Milliseconds. Only until the first warning for a CQ, so that repeated waits are not delayed. */
-#define PATIENCE 200
+#define UNARMED_WAIT_MS 200
 
 /*
  * Returns how long to wait for an event before the warning, in milliseconds; negative: no warning.
  */
-static int patience_of(struct vnet_trace *trace, int fd, bool alone)
+static int warning_delay(struct vnet_trace *trace, int fd, bool alone)
 {
 	struct vnet_trace_cq *tcq;
-	int patience = -1;
+	int delay = -1;
 	bool unpolled;
 
 	pthread_mutex_lock(&trace->mutex);
 	tcq = find_unarmed_wait(trace, fd, alone, &unpolled);
 	if (tcq)
-		patience = tcq->warned & 1u << TRACE_UNARMED_WAIT ? 0 : PATIENCE;
+		delay = tcq->warned & 1u << TRACE_UNARMED_WAIT ? 0 : UNARMED_WAIT_MS;
 	pthread_mutex_unlock(&trace->mutex);
-	return patience;
+	return delay;
 }
 
 static void warn_mistaken(struct vnet_trace *trace, int fd, bool alone)
@@ -184,16 +184,16 @@ static void warn_mistaken(struct vnet_trace *trace, int fd, bool alone)
 }
 
 /* A channel belongs to one context. */
-static int patience_with(int fd, bool alone)
+static int warning_delay_any(int fd, bool alone)
 {
 	struct vnet_trace *trace;
-	int patience = -1;
+	int delay = -1;
 
 	pthread_mutex_lock(&traces_mutex);
-	for (trace = traces; trace && patience < 0; trace = trace->next)
-		patience = patience_of(trace, fd, alone);
+	for (trace = traces; trace && delay < 0; trace = trace->next)
+		delay = warning_delay(trace, fd, alone);
 	pthread_mutex_unlock(&traces_mutex);
-	return patience;
+	return delay;
 }
 
 /*
@@ -216,10 +216,10 @@ static bool event_comes(int fd, int turns)
 
 void vnet_trace_wait(int fd, int alone)
 {
-	int error = errno, patience = patience_with(fd, alone);
+	int error = errno, delay = warning_delay_any(fd, alone);
 	struct vnet_trace *trace;
 
-	if (patience >= 0 && !event_comes(fd, patience)) {
+	if (delay >= 0 && !event_comes(fd, delay)) {
 		pthread_mutex_lock(&traces_mutex);
 		for (trace = traces; trace; trace = trace->next)
 			warn_mistaken(trace, fd, alone);

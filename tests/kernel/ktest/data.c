@@ -163,7 +163,7 @@ static int kt_rally_begin(void *arg)
 
 static int kt_rally(struct kt_pair *p, enum kt_from from)
 {
-	unsigned long until = jiffies + KT_PATIENCE;
+	unsigned long until = jiffies + KT_TIME_LIMIT;
 	struct kt_rally rally = {
 		.recv.done = kt_rally_got,
 		.send.done = kt_rally_sent,
@@ -174,7 +174,7 @@ static int kt_rally(struct kt_pair *p, enum kt_from from)
 	init_completion(&rally.ended);
 	err = kt_call(from, kt_rally_begin, &rally);
 	if (!err && p->poll != IB_POLL_DIRECT)
-		err = wait_for_completion_timeout(&rally.ended, KT_PATIENCE) ? 0 : -ETIMEDOUT;
+		err = wait_for_completion_timeout(&rally.ended, KT_TIME_LIMIT) ? 0 : -ETIMEDOUT;
 	while (!err && p->poll == IB_POLL_DIRECT && !try_wait_for_completion(&rally.ended)) {
 		for (i = 0; i < 2; i++)
 			ib_process_cq_direct(p->end[i].cq, 4);

@@ -127,7 +127,7 @@ static void kt_stay_poll(void *arg)
 static int kt_free_polled(unsigned int cpu)
 {
 	int err = smp_call_function_single(cpu, kt_stay_poll, kt_stay.cq, 1);
-	bool entered = !err && wait_for_completion_timeout(&kt_stay.entered, KT_PATIENCE);
+	bool entered = !err && wait_for_completion_timeout(&kt_stay.entered, KT_TIME_LIMIT);
 
 	ib_free_cq(kt_stay.cq);
 	WRITE_ONCE(kt_stay.freed, true);

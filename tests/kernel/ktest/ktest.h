@@ -11,7 +11,7 @@
 #define KT_BUFFER 65536u
 #define KT_DEPTH 32
 #define KT_QKEY 0x1234567u
-#define KT_PATIENCE (20 * HZ)
+#define KT_TIME_LIMIT (20 * HZ)
 
 #define KT_CHECK(cond)                                                                             \
 	do {                                                                                       \

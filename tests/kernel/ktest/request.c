@@ -129,11 +129,11 @@ static int kt_process(void *arg)
 
 static int kt_wait(struct kt_pair *p, struct kt_request *r)
 {
-	unsigned long until = jiffies + KT_PATIENCE;
+	unsigned long until = jiffies + KT_TIME_LIMIT;
 	unsigned int turn;
 
 	if (p->poll != IB_POLL_DIRECT)
-		return wait_for_completion_timeout(&r->ended, KT_PATIENCE) ? 0 : -ETIMEDOUT;
+		return wait_for_completion_timeout(&r->ended, KT_TIME_LIMIT) ? 0 : -ETIMEDOUT;
 	for (turn = 0; !try_wait_for_completion(&r->ended); turn++) {
 		if (time_after(jiffies, until))
 			return -ETIMEDOUT;

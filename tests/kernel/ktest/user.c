@@ -22,7 +22,7 @@
 #include "qp.h"
 #include "vnet_ktest.h"
 
-#define PATIENCE 20
+#define TIME_LIMIT 20
 #define SIZE 65536u
 #define ACCESS                                                                                     \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
@@ -169,7 +169,7 @@ static void sleep_for_completion(struct ibv_wc *wc)
 
 static struct ibv_wc wait_for(bool sleeps)
 {
-	time_t until = time(NULL) + PATIENCE;
+	time_t until = time(NULL) + TIME_LIMIT;
 	struct ibv_wc wc;
 
 	if (sleeps) {
