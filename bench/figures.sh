@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Figures that are compared with others, their divisors, and what the rounds of a
-# run made of both. Needs say.sh and lib.sh; the caller has an array ROUND and a
-# function measure.
+# The figures of a benchmark, the divisors that they are compared with, and their results by round.
+# Needs say.sh and lib.sh. The caller defines the array ROUND and the function measure.
 # shellcheck disable=SC2034,SC2153,SC2154
 
 declare -a FIGURES

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Running a server and its client as a measurement. A function that fails
-# returns 1 and leaves the reason in REASON.
+# Runs a server and its client as a measurement, and reads numbers from their output. A function
+# that fails returns 1 and sets REASON.
 
 # shellcheck source=bench/ports.sh
 . "${BASH_SOURCE%/*}/ports.sh"
@@ -17,7 +17,7 @@ fail() {
 	return 1
 }
 
-# Or has printed words, where those stand in place of a port.
+# Whether the server listens at PORT, or has printed WORDS to FILE.
 is_ready() {	# PORT|WORDS FILE
 	if [[ $1 =~ ^[0-9]+$ ]]; then
 		listens "$1"
@@ -43,7 +43,7 @@ stop_server() {
 	SERVER_PID=''
 }
 
-# What a failed program said that says most: its last line that is not empty.
+# Prints the last line of a failed program's output that is not empty.
 last_words() {	# FILE
 	awk 'NF { line = $0 } END { if (line) print ": " line }' "$1"
 }
@@ -55,7 +55,7 @@ outcome() {	# STATUS FILE
 	esac
 }
 
-# run_one OUT COMMAND...: its output goes to OUT.
+# run_one OUT COMMAND...: runs the command with a time limit; its output goes to OUT.
 run_one() {
 	local out=$1 status
 	shift
@@ -65,9 +65,9 @@ run_one() {
 	((status == 0)) || fail "$(outcome "$status" "$out")"
 }
 
-# run_pair PORT OUT SERVER... -- CLIENT...: starts the server, waits until it
-# listens at PORT, or prints what stands in its place, runs the client, and lets the
-# server end by itself. Their outputs go to OUT.server and OUT.client.
+# run_pair PORT|WORDS OUT SERVER... -- CLIENT...: starts the server, waits until it listens at PORT
+# or prints WORDS, runs the client, and waits until the server ends by itself. Their outputs go to
+# OUT.server and OUT.client.
 run_pair() {
 	local port=$1 out=$2 server=() status
 	shift 2
@@ -96,10 +96,9 @@ run_pair() {
 	((status == 0)) || fail "server: $(outcome "$status" "$out.server")"
 }
 
-# Both print a number from a table, by the name of its column; nothing if there
-# is no such table or no number in it. For perftest's the name's beginning is
-# enough: "BW_average[" is MB/sec in some versions and MiB/sec in others, and
-# MiB in both.
+# csv_column and perftest_column print the number in a column of a table, or nothing if there is
+# none. perftest_column needs only the beginning of the column's name, because the names differ:
+# "BW_average[MB/sec]" in some versions and "BW_average[MiB/sec]" in others, and MiB in both.
 csv_column() {	# FILE COLUMN
 	awk -F, -v column="$2" '
 		at && $at ~ /^[0-9.]+$/ { print $at; exit }
@@ -112,7 +111,7 @@ perftest_column() {	# FILE COLUMN SIZE
 		at && $1 == size && $at ~ /^[0-9.]+$/ { print $at; exit }' "$1"
 }
 
-# "name value", as the programs of this folder print.
+# Prints the value in a line "name value", as the programs of this folder print it.
 named_value() {	# FILE NAME
 	awk -v name="$2" '$1 == name && $2 ~ /^[0-9.]+$/ { print $2; exit }' "$1"
 }

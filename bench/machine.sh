@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Where a measurement was made, and how quiet it was there.
+# Describes the machine of a measurement: CPUs, versions, and load by other tasks and guests.
 
 cpu_model() {
 	local model
@@ -13,7 +13,7 @@ cpu_model() {
 	fi
 }
 
-# The CPUs that this process may use, one a line.
+# Prints the CPUs that this process may use, one per line.
 allowed_cpus() {
 	awk '/^Cpus_allowed_list:/ {
 		n = split($2, ranges, ",")
@@ -35,7 +35,7 @@ siblings() {	# CPU: the CPUs that are threads of its core
 	fi
 }
 
-# Two CPUs "A,B" on different cores where there are such, or nothing.
+# Prints two CPUs "A,B", on different cores if possible; nothing if there is only one CPU.
 two_cpus() {
 	local cpus first other
 
@@ -68,13 +68,14 @@ load() {
 	cut -d' ' -f1 /proc/loadavg
 }
 
-# "PART WHOLE" so far: time that the hypervisor gave to others, of all CPU time.
+# Prints "PART WHOLE" since boot: the CPU time that the hypervisor gave to other guests, and all
+# CPU time.
 stolen_ticks() {
 	awk '$1 == "cpu" { all = 0; for (i = 2; i <= 9; i++) all += $i; print $9, all }' /proc/stat
 }
 
-# "PART WHOLE" so far: time in which a task waited for a CPU, of all time. Where
-# server and client have a CPU each, that is how far others disturbed them.
+# Prints "PART WHOLE" since boot: the time in which a task waited for a CPU, and all time. If server
+# and client have a CPU each, it shows how much other tasks disturbed them.
 waited_usec() {
 	local waited
 

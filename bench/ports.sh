@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# TCP ports: one that is free, and whether a server listens. No child processes.
+# TCP ports: finds a free one, and tells whether a server listens at one. No child processes.
 
 listens() {	# PORT
 	local table hex address state
@@ -16,7 +16,7 @@ listens() {	# PORT
 	return 1
 }
 
-# Sets PORT to one that nobody listens at, below those that the kernel gives out.
+# Sets PORT to a free port below the kernel's default range of ephemeral ports.
 choose_port() {
 	for _ in {1..50}; do
 		PORT=$((20000 + SRANDOM % 10000))

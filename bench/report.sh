@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What the measurements of bench/peers come to, as a table and as JSON. Reads its
-# arrays: FIGURES, RUNS, FAILURES and what figure() says of each.
+# Prints the results of a benchmark as a table or as JSON. Reads the arrays KEYS, FIGURES, RUNS and
+# FAILURES, and those that figure() fills.
 # shellcheck disable=SC2153,SC2154
 
 # -------------------------------------------------------------- the judgement
 
-# A difference of two times that came out below zero was not measured.
+# Prints the ratio of the medians, if there is one. A negative figure (the difference of two times)
+# counts as not measured.
 ratio_of() {	# FIGURE
 	local a b
 

@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What the measurements of a layer over verbs share, Active Messages or Split-C: their
-# options, running the two processes of a program, the report's frame, plots. The
-# caller sets TITLE and DEFAULT_MAPPINGS, and, if the layer is not Active Messages, its
-# name and what is known of it, or NO_LAYER where only verbs are measured; and defines usage_text, plan, measure, print_result,
-# json_result and plots.
+# Common code of the benchmarks of layers over verbs: options, runs of two processes, report, plots.
+# The caller sets TITLE and DEFAULT_MAPPINGS. It also sets LAYER, LAYER_SETTINGS and MAPPING_PATTERN
+# if the layer is not Active Messages, or NO_LAYER if it measures only verbs. It defines
+# usage_text, plan, measure, print_result, json_result and plots.
 # shellcheck disable=SC2034,SC2154
 
 export LC_ALL=C
@@ -27,7 +26,7 @@ BIN=${VNET_TREE:-$SOURCE/build/release}/bin
 . "$BENCH/report.sh"
 
 LAYER=${LAYER:-Active Messages}
-LAYER_SETTINGS=${LAYER_SETTINGS:-AM_SETTINGS}	# the variable of the environment that has them
+LAYER_SETTINGS=${LAYER_SETTINGS:-AM_SETTINGS}	# the environment variable with its settings
 MAPPING_PATTERN=${MAPPING_PATTERN:-v[1-4]}
 ROUNDS=${DEFAULT_ROUNDS:-5}
 ITERS=''
@@ -38,7 +37,7 @@ CREDITS=8
 DEVICES=()
 MAPPINGS=()
 PEERS_ONLY=''
-BUILT=(raw_logp am_logp)	# programs of this tree without which there is nothing to run
+BUILT=(raw_logp am_logp)	# programs of the build that the benchmark needs
 FIGURES=()
 KEYS=()
 ROUND=()
@@ -56,7 +55,7 @@ EOF
                         (default: each program's own)
   --cpus A,B            CPUs of server and client (default: the first two cores)
   --json                print JSON: every run of every figure
-  --plot DIRECTORY      write the curves there, and their plots as SVG and PNG
+  --plot DIRECTORY      write the curves' data there, and plots as SVG and PNG
   --help                show this text
 EOF
 	[[ -n ${NO_LAYER-} ]] || printf '\nFurther settings of %s are taken from %s.\n' "$LAYER" "$LAYER_SETTINGS"
@@ -76,7 +75,7 @@ add_names() {	# DEVICES|MAPPINGS LIST
 	done
 }
 
-# Two devices or two mappings: which of them, their names tell.
+# Adds two mappings if both names are mappings, otherwise two devices.
 add_compared() {	# A,B
 	[[ $1 =~ ^[^,]+,[^,]+$ ]] || die_usage "--compare wants two names, A,B, not '$1'"
 	if [[ $1 =~ ^($MAPPING_PATTERN),($MAPPING_PATTERN)$ ]]; then
@@ -139,8 +138,8 @@ parse_options() {
 
 # --------------------------------------------------------------------- running
 
-# The options of vnet run by which all devices are there: the machine's own, where
-# it has one of the name, and emulated ones, which are one daemon's.
+# Sets DEVICE_OPTIONS to the options of vnet run that make all devices present. A name of one of the
+# machine's own devices means that device; the others are emulated by one daemon.
 choose_device_options() {
 	local device emulated=''
 
@@ -155,7 +154,7 @@ choose_device_options() {
 	[[ -z $emulated ]] || DEVICE_OPTIONS+=(--device "$emulated")
 }
 
-# run_job OUT PROGRAM ARGUMENT...: two processes, each on its CPU; rank 0 is the client.
+# run_job OUT PROGRAM ARGUMENT...: runs two processes, each on its own CPU; rank 0 is the client.
 run_job() {
 	local out=$1 program=$2
 	shift 2
@@ -164,7 +163,7 @@ run_job() {
 		--cpus "$CLIENT_CPU,$SERVER_CPU" ${ITERS:+--iters "$ITERS"} "$@"
 }
 
-# run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: one of those of bench/am.
+# run_two OUT DEVICE MAPPING PROGRAM ARGUMENT...: runs a program of bench/am.
 run_two() {
 	local out=$1 device=$2 mapping=$3 program=$4
 	shift 4
@@ -173,7 +172,7 @@ run_two() {
 		run_job "$out" "$program" --device "$device" "$@"
 }
 
-# "name value", as named_value, of values that may be negative.
+# named_value() for values that may be negative.
 signed_value() {	# FILE NAME
 	awk -v name="$2" '$1 == name && $2 ~ /^-?[0-9.]+$/ { print $2; exit }' "$1" 2>/dev/null
 }
@@ -183,7 +182,7 @@ add_key() {	# KEY LABEL UNIT
 	divisor "$@"
 }
 
-# A column of what one of perftest's programs prints, times FACTOR.
+# Runs a perftest program and records a column of its output, times FACTOR.
 measure_perftest() {	# KEY DEVICE PROGRAM SIZE COLUMN FACTOR [OPTION...]
 	local key=$1 device=$2 program=$3 size=$4 column=$5 factor=$6 run value
 	shift 6
@@ -200,7 +199,7 @@ measure_perftest() {	# KEY DEVICE PROGRAM SIZE COLUMN FACTOR [OPTION...]
 	record "$key" "${value:+$(awk -v v="$value" -v f="$factor" 'BEGIN { print v * f }')}"
 }
 
-# Latency of UCX's active messages over shared memory, in ns.
+# Records the latency of UCX's active messages over shared memory, in ns.
 measure_ucx_am() {	# KEY
 	local ucx=(env 'UCX_TLS=posix,self' ucx_perftest -f -v) value
 
@@ -228,7 +227,7 @@ print_frame() {
 	printf 'seeds:   none, nothing is drawn by lot\n\n'
 }
 
-# The figures that have limits, if there are such.
+# Prints the figures that have limits.
 print_limits() {
 	local key
 
@@ -276,8 +275,7 @@ everything_measured() {
 
 # ------------------------------------------------------------------------ plots
 
-# Runs gnuplot for what comes on stdin, once for each format; curves are files of
-# the same folder.
+# Writes NAME.gp from stdin and runs it for each format. The curves' data are in the same folder.
 plot() {	# NAME
 	local script="$PLOTS/$1.gp" format
 
@@ -328,7 +326,7 @@ run_bench() {
 
 	LOAD=$(load)
 	plan
-	# Whatever the first run has to build or start is not part of a measurement.
+	# The first run may build vnet and start the daemon, so it is not measured.
 	run_one "$TMP/first" "$VNET" run "${DEVICE_OPTIONS[@]}" ibv_devinfo || say "vnet run ibv_devinfo: $REASON"
 	stolen=$(stolen_ticks) waited=$(waited_usec)
 	measure_rounds

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The steps that marks tell apart (am_cost.h), in the groups of the paper's tables 3
-# and 4: reading what a program printed of them, their sums, and tables. The caller has
-# PUBLISHED and GROUP_PUBLISHED: percent of the time, by step and by group.
+# Reads the costs of the steps of a message (am_cost.h) from a program's output, and prints tables.
+# The steps have the groups of the paper's tables 3 and 4. The caller sets PUBLISHED and
+# GROUP_PUBLISHED to percents of the time, by step and by group.
 # shellcheck disable=SC2153,SC2154
 
 STEPS=(post_send post_receive recycle_send recycle_receive build_send_request
@@ -27,7 +27,7 @@ declare -A GROUP_STEPS=(
 	[semantics]='copy_data read_data act'
 )
 
-# Their keys are SUBJECT.STEP.SIDE.
+# Adds the keys of all steps, SUBJECT.STEP.SIDE.
 add_steps() {	# SUBJECT LABEL
 	local step side
 
@@ -41,14 +41,14 @@ add_steps() {	# SUBJECT LABEL
 	add_key "$1.mark" "$2: a pair of marks" ns
 }
 
-# Columns of a step's line: side, group, name, calls, ns, empty polls, their ns,
-# interruptions; all but the last per round trip.
+# Prints a column of a step's line: "step", side, group, name, calls, ns, empty polls, their ns,
+# interruptions. Calls, polls and ns are per round trip.
 step_value() {	# FILE SIDE NAME COLUMN
 	awk -F '\t' -v side="$2" -v name="$3" -v column="$4" \
 		'$1 == "step" && $2 == side && $4 == name { print $column; exit }' "$1"
 }
 
-# What a poll that finds nothing costs.
+# Prints the time of a poll that finds no completion, in ns.
 empty_poll() {	# FILE
 	awk -F '\t' '$1 == "step" && $2 == "client" { n += $7; ns += $8 }
 		END { if (n > 0) printf "%.2f", ns / n; else print 0 }' "$1"
@@ -73,7 +73,7 @@ sum() {	# NUMBER...
 	printf '%s\n' "$@" | awk '{ s += $1 } END { printf "%.2f", s }'
 }
 
-# What the steps come to, on one side or (no SIDE) both.
+# Prints the sum of the steps on one side, or without SIDE on both.
 sum_of_steps() {	# SUBJECT "STEP..." [SIDE]
 	local step side values=()
 
@@ -148,7 +148,7 @@ json_shares() {	# SUBJECT...
 	json_list json_share "${shares[@]}"
 }
 
-# Columns: a title, and the groups' shares.
+# Columns of the data file: a title, and the share of each group.
 plot_shares() {	# NAME TITLE PUBLISHED_TITLE SUBJECT...
 	local name=$1 title=$2 published=$3 subject group whole
 	shift 3
