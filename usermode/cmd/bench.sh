@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet bench: the measurements of bench/.
+# vnet bench: builds and runs the benchmarks of bench/.
 
 # shellcheck source=usermode/cmd/run.sh
 . "$VNET_SRC/usermode/cmd/run.sh"
@@ -35,7 +35,7 @@ ${BOLD}vnet bench logp | mapcost | ambw | credits | cqmemory | clients${PLAIN} [
 
 Compares Active Messages with verbs: the parameters of LogP; the processor's time by step;
 bandwidth by size; the number of credits and of queue pairs; completion queues in host
-memory and in the NIC's; clients of one endpoint, and of many virtual networks. Each has
+memory and in NIC memory; clients of one endpoint, and of many virtual networks. Each has
 --help.
 
 ${BOLD}vnet bench splitc${PLAIN} [--json] [--plot DIRECTORY] [--runs N] [--device NAME] [--mapping NAME]

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet demo: programs from the distribution over vnet0, beside TCP.
+# vnet demo: compares programs of the distribution over vnet0 with TCP.
 
 # shellcheck source=usermode/cmd/pair.sh
 . "$VNET_SRC/usermode/cmd/pair.sh"
@@ -17,7 +17,7 @@ Debian packages; otherwise it names them. Takes less than a minute after the bui
 EOF
 }
 
-# A row of the table: what both programs measured, and how they compare.
+# Prints a row of the table: the values of both programs, and their ratio.
 demo_row() {	# WHAT UNIT VNET TCP better-is-less|better-is-more
 	awk -v what="$1" -v unit="$2" -v vnet="$3" -v tcp="$4" -v better="$5" \
 		-v bold="$BOLD$GREEN" -v plain="$PLAIN" '
@@ -29,8 +29,9 @@ demo_row() {	# WHAT UNIT VNET TCP better-is-less|better-is-more
 		}'
 }
 
-# Runs one side of a row; sets VALUE to what it measured. perftest measures the processor's
-# clock first, and tells no times where it finds that uneven: on a busy machine that happens.
+# Runs a perftest program over vnet0, and sets VALUE to its result. perftest first measures the
+# processor's clock. If the clock is uneven, as on a busy machine, it prints no times and is run
+# again.
 demo_vnet() {	# COLUMN SIZE TOOL [OPTION...]
 	local column=$1 size=$2 out=$demo_dir/$3.out attempt
 	shift 2
@@ -63,8 +64,8 @@ demo_tcp() {	# NAME PROGRAM [OPTION...]
 	die "$EXIT_VNET" "$* failed"
 }
 
-# Server and client on a CPU each, for vnet and for TCP: two that share one never
-# wait for each other's sleep.
+# Gives server and client a CPU each, for vnet and for TCP. On a shared CPU, a sleeping process
+# would never be woken from another CPU.
 demo_place() {
 	local places
 
@@ -113,7 +114,7 @@ demo_table() {
 	printf '\nTCP does the same as the program in its row: polls, sleeps, streams. One way, medians;\neach side on a CPU of its own.\n'
 }
 
-# LogP of one of bench/am's programs; sets NAME_ns for each of its parameters.
+# Runs a LogP program of bench/am, and sets NAME_ns for each parameter.
 demo_logp() {	# PROGRAM [OPTION...]
 	local out=$demo_dir/logp.out name
 
@@ -128,7 +129,7 @@ demo_logp() {	# PROGRAM [OPTION...]
 	die "$EXIT_VNET" "$1 over vnet0 failed"
 }
 
-# What came out of a difference may be less than the noise of both.
+# Prints a parameter. It is absent if it is the difference of two times, and noise made it negative.
 demo_ns() {	# NANOSECONDS-OR-NOTHING
 	if [[ -n $1 ]]; then printf '%.0f ns' "$1"; else printf 'not measured'; fi
 }
@@ -161,7 +162,7 @@ demo_splitc() {
 		"$(awk "BEGIN { print $read / 1000 }")" "$(awk "BEGIN { print $put / 1000 }")" "$BOLD" "$PLAIN"
 }
 
-# Nanoseconds of one on a long.
+# Prints the time of an operation on a long, in ns.
 demo_operation() {	# NAME
 	awk -v name="$1" '$1 == "op" && $2 == name && $3 == "long" { print $4 }' "$demo_dir/splitc.out"
 }

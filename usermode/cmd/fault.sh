@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet fault: faults on purpose in a node that runs: its link, its device.
+# vnet fault: injects faults into the link or the device of a running node.
 
 help_fault() {
 	cat <<EOF
@@ -49,7 +49,7 @@ doc/faults.md has recipes.
 EOF
 }
 
-# What is to be done, for a peer: at its address, or at each that a node of this machine has.
+# Prints the faults for a peer: for an address, or for each address of a node of this machine.
 for_peer() {	# ADDRESS|NODE FAULTS
 	local addresses=$1 address text=''
 

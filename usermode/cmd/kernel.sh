@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet kernel: the kernel module, and guests to try it in.
+# vnet kernel: builds the kernel module, runs guests with it, sets keys and faults of its devices.
 
 VNET_KERNEL_ROOM=$VNET_SRC/tests/kernel
 VNET_KERNEL_MODULE=kernel/vnet_ib
@@ -46,7 +46,7 @@ Missing files are downloaded first. As root, missing Debian packages are install
 EOF
 }
 
-# The functions that find, fetch and build.
+# Loads the functions that find and fetch kernels, and build the module.
 kernel_library() {
 	[[ -e $VNET_KERNEL_ROOM/run ]] || die "$EXIT_VNET" "the kernel module is in vnet's source tree only"
 	# shellcheck source=tests/kernel/images.sh
@@ -55,7 +55,7 @@ kernel_library() {
 	. "$VNET_KERNEL_ROOM/module.sh"
 }
 
-# Gets an image for guests and, by root, the headers that go with it.
+# Gets a kernel image for guests; as root, installs its headers if they are missing.
 kernel_fetch() {	# WANTED
 	if ! find_kernel "$1"; then
 		command -v apt-get >/dev/null || die "$EXIT_VNET" "kernels are fetched from Debian; this is another system"
@@ -66,7 +66,7 @@ kernel_fetch() {	# WANTED
 	kernel_headers "$KERNEL" >/dev/null || [[ $EUID != 0 ]] || install_packages "linux-headers-$KERNEL"
 }
 
-# Sets KERNEL and KERNEL_IMAGE, after getting what a guest with the module needs.
+# Sets KERNEL and KERNEL_IMAGE to a kernel with headers. Gets it if there is none.
 need_kernel() {	# WANTED
 	find_kernel "$1" kernel_headers && return
 	[[ $1 != debug ]] ||
@@ -115,7 +115,7 @@ kernel_guest() {	# shell|run [OPTIONS] [SCRIPT [ARGS...]]
 	exec "$VNET_KERNEL_ROOM/run" "${options[@]}"
 }
 
-# What is in a file, by one write: so the kernel wants it.
+# Writes the key to the driver with a single write(), as the driver requires.
 kernel_give_key() {	# FILE ATTRIBUTE NETWORK
 	local size line=${3:+$3$'\n'}
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet key: the keys of a node that runs.
+# vnet key: replaces the keys of a running node.
 
 # shellcheck source=usermode/cmd/run.sh
 . "$VNET_SRC/usermode/cmd/run.sh"

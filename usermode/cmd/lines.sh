@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# A command's lines of output as an array, without process substitution, which
-# needs /dev/fd: minimal containers have none.
+# Reads a command's lines of output into an array. It uses no process substitution, because that
+# needs /dev/fd, which minimal containers do not have.
 
 lines_of() {	# ARRAY COMMAND...
 	local -n lines_of_array=$1

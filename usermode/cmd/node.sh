@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# The node that a command is about.
+# Selects the node that a command applies to.
 
-# What --node names, as vnetd names its directory.
+# Exports the name given by --node. vnetd uses it as the name of a directory.
 take_node() {	# NAME
 	[[ ${1-} =~ ^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,31}$ ]] ||
 		die_usage "--node wants a name: up to 32 letters, digits, - _ and ."

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Debian packages that are needed: packages.txt says which, and why.
+# Finds and installs missing Debian packages; packages.txt lists them with reasons.
 # shellcheck source=usermode/cmd/lines.sh
 . "$VNET_SRC/usermode/cmd/lines.sh"
 
@@ -44,8 +44,8 @@ install_packages() {	# NAME...
 	rm -f "$log"
 }
 
-# The packages of GROUPS must be there. Only root installs anything, and only
-# where the person asked for something that implies it (demo, test).
+# Ends vnet if packages of the groups are missing, and names them. With "install", root installs
+# them instead; only commands whose help says so use it (demo, test, ...).
 need_packages() {	# install|tell GROUP...
 	local how=$1 missing
 	shift

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet pair: a server and its client, as most verbs programs come: two commands,
-# of which the second may start only when the first listens.
+# vnet pair: runs a server, and its client as soon as the server listens. Most verbs programs
+# consist of two such commands.
 
 # shellcheck source=usermode/cmd/run.sh
 . "$VNET_SRC/usermode/cmd/run.sh"
 
-# How long one side may go on alone (ms): after the other ended well, after it
-# failed, and after it was told to end.
+# Time limits in ms: of one side after the other has ended, of the server after the client has
+# failed, and of a process after SIGTERM.
 PAIR_GRACE=5000
 PAIR_GRACE_FAILED=1000
 PAIR_GRACE_TERM=2000
-# A server that has not listened by then (ms) never will.
+# Time limit in ms until the server listens.
 PAIR_LISTEN=60000
 
 help_pair() {
@@ -49,7 +49,7 @@ nap() {		# waits for 20 ms, without starting a process
 	read -r -t 0.02 -u "$pair_never" _
 }
 
-# A zombie does not run.
+# Whether a process runs; a zombie does not.
 running() {	# PID
 	local stat
 
@@ -57,7 +57,7 @@ running() {	# PID
 	[[ ${stat##*) } != [ZX]* ]]
 }
 
-# The processes of a group and all their descendants.
+# Prints the processes of a group and all their descendants.
 processes_of() {	# PGID
 	cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
 		{
@@ -83,8 +83,7 @@ sockets_of() {	# PID
 	find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null
 }
 
-# Does a process of the server hold a listening TCP socket that it did not
-# inherit from us?
+# Whether a process of the server has a listening TCP socket that it did not inherit from vnet pair.
 server_listens() {
 	local pid listening
 
@@ -98,12 +97,12 @@ server_listens() {
 	return 1
 }
 
-# The daemon's account of the server's node; nothing where it does not run.
+# Prints the status of the server's node; nothing if its daemon does not run.
 server_node() {
 	VNET_NODE=${pair_nodes[server]-${VNET_NODE-}} "$TREE/bin/vnet-status" --json 2>/dev/null
 }
 
-# Does a process of the server listen by the connection manager?
+# Whether a process of the server listens by rdma_cm.
 server_listens_by_cm() {
 	local pids
 
@@ -111,7 +110,8 @@ server_listens_by_cm() {
 	[[ -n $pids ]] && processes_of "$server" | grep -qxF -e "$pids"
 }
 
-# Names of this machine mean the client's own node there: the server's has another.
+# If the server has a node of its own, replaces "localhost", which is the client's node, by the
+# address of the server's node.
 name_server() {
 	local directory
 
@@ -135,7 +135,8 @@ end_group() {	# PGID
 	done
 }
 
-# Labels lines, or keeps the server's for the case that it fails.
+# Prints output with labels. With --quiet, prints the client's without labels, and keeps the
+# server's in a file, because it is printed if the server fails.
 show() {	# server|client
 	local colour=$BLUE label=$1
 
@@ -165,13 +166,13 @@ start_side() {	# server|client CMD...
 	) </dev/null >"$pair_dir/$side" 2>&1 &
 }
 
-# Its exit status, as the shell tells it; says so when a signal ended it.
+# Returns the exit status of a side, and warns if a signal ended it.
 reap() {	# server|client PID
 	local status signal
 
 	wait "$2" 2>/dev/null
 	status=$?
-	# Beyond the signals it is a status of the program's own: 255 above all.
+	# A status that is not 128 plus a signal is the program's own, 255 above all.
 	if ((status > 128)) && [[ ! -e $pair_dir/told.$1 ]] && signal=$(kill -l "$status" 2>/dev/null); then
 		warn "the $1 was ended by signal $signal"
 	fi
@@ -202,7 +203,7 @@ await_listen() {
 	return 0
 }
 
-# Tell a side to end, if it runs alone for longer than it may.
+# Ends a side that has run alone for longer than GRACE.
 tell_to_end() {	# server|client PID SINCE GRACE
 	((NOW - $3 > $4)) || return 0
 	[[ $1 == client ]] && warn "the server is gone; ending the client"
@@ -210,7 +211,7 @@ tell_to_end() {	# server|client PID SINCE GRACE
 	end_group "$2"
 }
 
-# Runs until both have ended; sets client_status and server_status.
+# Waits until both sides have ended; sets client_status and server_status.
 await_end() {
 	local client_end=0 server_end=0 grace
 
@@ -240,7 +241,7 @@ await_end() {
 	done
 }
 
-# The last lines of output; a daemon that kept the pipe must not keep us.
+# Waits for the last lines of output. The wait has a limit, because a daemon may keep the pipe open.
 drain_output() {
 	local pid since
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Can a library be preloaded into this program? The dynamic loader ignores
-# LD_PRELOAD, without a word, for programs that run with more rights than their
-# caller, and a static program has no loader. Better to say so beforehand.
+# Checks whether a library can be preloaded into a program. The dynamic loader silently ignores
+# LD_PRELOAD for programs that run with more rights than their caller, and a static program has no
+# loader. vnet prints the reason before it starts the program.
 
 # Sets elf_words to the 32-bit words of the beginning of a little-endian ELF file, and elf_kind to
-# its "class machine". Fails for any other file. One process, as vnet run is started often.
+# its "class machine". Fails for any other file. Starts one process only, which keeps vnet run fast.
 read_elf_header() {	# FILE BYTES
 	lines_of elf_words od -An -v -tu4 -w4 "-N$2" -- "$1" 2>/dev/null
 	# Magic (0x7f, E, L, F); EI_DATA is 1 for little-endian.
@@ -60,7 +60,7 @@ read_elf() {	# FILE
 	done
 }
 
-# Sets interpreter to that of a script: the program of "#!/usr/bin/env program" too.
+# Sets interpreter to that of a script; for "#!/usr/bin/env program", to the program.
 script_interpreter() {	# FILE
 	local line='' words word
 
@@ -91,11 +91,11 @@ raises_rights() {	# FILE
 	fi
 }
 
-# Ends vnet with the reason and the remedy where PROGRAM cannot be preloaded.
+# Ends vnet with the reason and a remedy if nothing can be preloaded into PROGRAM.
 check_program() {	# PROGRAM (a path) PRELOAD
 	local program=$1 preload=$2 interpreter how elf_kind elf_static elf_interpreter elf_words kind
 
-	# The kernel itself follows no more than four.
+	# The kernel follows at most four interpreters.
 	for _ in 1 2 3 4; do
 		script_interpreter "$program" || break
 		program=$interpreter

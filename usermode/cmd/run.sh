@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet run: a program with the device present, or the processes of a parallel
-# one. vnetd is not started here: the preload library does that when the program
-# first touches the device.
+# vnet run: runs a program, or the processes of a parallel one, with the device present. The preload
+# library starts vnetd when the program first uses the device.
 
 # shellcheck source=usermode/cmd/program.sh
 . "$VNET_SRC/usermode/cmd/program.sh"
@@ -53,7 +52,7 @@ the reason); 127: there is no CMD.
 EOF
 }
 
-# The daemon's folder is another one than ours.
+# Makes paths absolute, because the daemon has another working directory.
 absolute_paths() {	# FILE[,FILE...]
 	local file all='' files
 
@@ -151,8 +150,7 @@ warn_of_ignored() {	# [NODE...]
 	done
 }
 
-# Sets sanitizer to the library of a sanitizer build, which must be in the process before anything
-# else.
+# Sets sanitizer to the library of a sanitizer build, which must be the first one in LD_PRELOAD.
 find_sanitizer() {
 	local cache=''
 
@@ -165,7 +163,7 @@ find_sanitizer() {
 	esac
 }
 
-# The environment in which a program sees the device. Needs TREE.
+# Exports the environment in which a program sees the device. Needs TREE.
 run_environment() {
 	local preload=$TREE/lib/libvnet-preload.so sanitizer
 
@@ -174,17 +172,17 @@ run_environment() {
 	find_sanitizer
 	if [[ -n $sanitizer ]]; then
 		preload=$(readlink -f -- "$sanitizer"):$preload
-		# The program under test is not ours to blame for what it leaks.
+		# Leaks of the program itself are not reported.
 		export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 	fi
-	# What else the program is to have.
+	# Further libraries, from vnet trace.
 	preload+=${run_also:+:$run_also}
 	export LD_PRELOAD=$preload${LD_PRELOAD:+:$LD_PRELOAD}
 	export RDMAV_DRIVERS=$TREE/lib/libvnet${RDMAV_DRIVERS:+:$RDMAV_DRIVERS}
 	export VNETD=$TREE/bin/vnetd
 }
 
-# Sets PROGRAM to where CMD is, after checking that it can be run.
+# Sets PROGRAM to the path of CMD, after checking that it can be run.
 find_program() {	# CMD
 	PROGRAM=$(type -P -- "$1") ||
 		if [[ -e $1 && $1 == */* ]]; then
@@ -225,7 +223,7 @@ parse_launch_option() {	# ARGS...; adds to run_launch
 	esac
 }
 
-# Several processes: the library is for them, not for what starts them.
+# Starts several processes. They get the preload library, but the launcher does not.
 launch() {	# CMD...
 	local before=${LD_PRELOAD-} launcher=$TREE/bin/vnet-launch
 

@@ -1,16 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How the vnet command speaks: to stderr, because stdout belongs to the program
-# that it runs; in colour on a terminal only.
+# Messages of the vnet command. They go to stderr, because stdout belongs to the program that it
+# runs, and have colours only on a terminal.
 
-# Exit statuses of vnet's own, as env(1) and others have them: the rest is the
-# program's.
+# Exit statuses of vnet itself, the last three as in env(1). All others are the program's.
 export EXIT_USAGE=2 EXIT_VNET=125 EXIT_CANNOT_RUN=126 EXIT_NOT_FOUND=127
 
 BOLD='' RED='' GREEN='' YELLOW='' BLUE='' PLAIN=''
 
-# Colours for what goes to stdout; `colours 2` for stderr.
+# Sets the colours for stdout; `colours 2` for stderr.
 colours() {
 	if [[ -t ${1-1} && -z ${NO_COLOR-} && ${TERM-dumb} != dumb ]]; then
 		BOLD=$'\e[1m' RED=$'\e[31m' GREEN=$'\e[32m' YELLOW=$'\e[33m' BLUE=$'\e[34m' PLAIN=$'\e[0m'
@@ -48,7 +47,7 @@ die_usage() {
 	die "$EXIT_USAGE" "$@"
 }
 
-# One line that the next one overwrites; nothing where no terminal shows it.
+# Prints a line that the next one overwrites; nothing if stderr is not a terminal.
 progress() {
 	[[ -t 2 ]] || return 0
 	printf '\r\e[Kvnet: %s' "$*" >&2

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet settings: how the transport of a node that runs behaves.
+# vnet settings: prints or changes the transport settings of a running node.
 
 help_settings() {
 	cat <<EOF

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet sim: random schedules over a simulated cluster (sim/).
+# vnet sim: runs random schedules on a simulated cluster (sim/).
 
 help_sim() {
 	cat <<EOF

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet status: what the daemon knows.
+# vnet status: prints the devices, clients and objects of a node.
 
 help_status() {
 	cat <<EOF

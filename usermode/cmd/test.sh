@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet test: all tests, of the release build and of the sanitizer builds, in one
-# run of ctest.
+# vnet test: runs the tests of the release build and of the sanitizer builds, in one run of ctest.
 
 VNET_TEST_PRESETS=(release asan tsan)
 
@@ -29,7 +28,7 @@ tests/permitted-skips lists it with a reason.
 EOF
 }
 
-# Tests in guests are skipped where there is no kernel for them.
+# Gets a kernel for guests as root. Without a kernel, the tests in guests are skipped.
 fetch_guest_kernel() {
 	# shellcheck source=usermode/cmd/kernel.sh
 	. "$VNET_SRC/usermode/cmd/kernel.sh"
@@ -37,7 +36,7 @@ fetch_guest_kernel() {
 	[[ $EUID != 0 ]] || (need_kernel 6.1) || warn "tests in guests will be skipped"
 }
 
-# One directory in which ctest sees the tests of all builds.
+# Writes a directory in which ctest sees the tests of all builds.
 write_test_directory() {	# DIRECTORY TREE...
 	mkdir -p -- "$1" || die "$EXIT_VNET" "cannot write in $1"
 	{
@@ -62,7 +61,7 @@ choose_turn() {	# DIRECTORY N
 	done
 }
 
-# How many commits led here; 0 where git does not tell.
+# Prints the number of commits up to HEAD; 0 if git fails.
 commits() {
 	git -c safe.directory='*' -C "$VNET_SRC" rev-list --count HEAD 2>/dev/null || echo 0
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# vnet trace: a program with the device present, and what it posts and polls on it.
+# vnet trace: runs a program with the device, and prints its work requests and completions.
 
 # shellcheck source=usermode/cmd/run.sh
 . "$VNET_SRC/usermode/cmd/run.sh"
@@ -56,13 +56,14 @@ parse_trace_option() {	# ARGS...; adds to run_before
 	esac
 }
 
-# The kernel has the device; what it is used by is our provider, which can tell of it.
+# Exports the environment for the kernel's devices. There is no preload library; vnet's provider
+# traces.
 kernel_environment() {
 	export LD_PRELOAD=$run_also${LD_PRELOAD:+:$LD_PRELOAD}
 	export RDMAV_DRIVERS=$TREE/lib/libvnet${RDMAV_DRIVERS:+:$RDMAV_DRIVERS}
 }
 
-# The libraries are for the program, not for what waits for its end.
+# Starts the program. It gets the preloaded libraries, but vnet-trace, which waits for it, does not.
 run_traced() {	# CMD...
 	local before=${LD_PRELOAD-}
 

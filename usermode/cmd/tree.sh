@@ -1,31 +1,31 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Where the build trees are, and building them when they are out of date.
+# Finds the build trees, and builds them if they are out of date.
 #
 #   VNET_TREE        use this finished build, and build nothing (the tests do so)
 #   VNET_BUILD_DIR   build below this directory
-#   VNET_PRESET      which preset of CMakePresets.json, by default release
+#   VNET_PRESET      preset of CMakePresets.json (default: release)
 
 # shellcheck source=usermode/cmd/packages.sh
 . "$VNET_SRC/usermode/cmd/packages.sh"
 
-# What a program needs to run over vnet0: built without the test packages.
+# The folders of all that a program needs to run over vnet0. They build without the test packages.
 VNET_DEVICE_ROOMS=(firmware providers/vnet usermode am-on-verbs/job)
 
-# A directory that is ours alone, in a place where anyone may write.
+# Makes a directory of this user in a place where others may write. Fails if it is another user's.
 private_directory() {
 	(umask 077 && mkdir -p -- "$1") 2>/dev/null
 	[[ -d $1 && -O $1 && -w $1 && ! -L $1 ]]
 }
 
-# Separators of LD_PRELOAD and RDMAV_DRIVERS cannot stand in a path in them.
+# Whether a path contains separators of LD_PRELOAD or RDMAV_DRIVERS.
 unusable_path() {
 	[[ $1 == *[[:space:]:\;]* ]]
 }
 
-# The clone is built in place by its owner. Whoever else uses it, or may not
-# write there, builds in a cache of their own.
+# Prints the directory for builds. The owner of a clone builds in the clone; other users, and an
+# owner without write permission, build in a cache of their own.
 tree_root() {
 	local cache key
 
@@ -53,8 +53,8 @@ tree_root() {
 		"name one: VNET_BUILD_DIR=DIRECTORY"
 }
 
-# Is TREE a finished build of WHAT (device, bench, all) from the sources as they
-# are? A stamp tells: it is as old as the start of that build.
+# Whether TREE is a finished build of WHAT (device, bench, all) from the current sources. The stamp
+# of a build has the time of its start.
 tree_is_fresh() {	# TREE WHAT
 	local stamp=$1/.built-$2 rooms=()
 
@@ -118,7 +118,7 @@ build_tree() {	# PRESET TREE WHAT
 	say "built in $((SECONDS - start)) s"
 }
 
-# Sets TREE to a build of WHAT that is up to date, made now if there is none.
+# Sets TREE to an up-to-date build of WHAT. Builds it if there is none.
 need_tree() {	# WHAT [PRESET]
 	local what=$1 preset=${2:-${VNET_PRESET:-release}} root lock
 
@@ -130,7 +130,7 @@ need_tree() {	# WHAT [PRESET]
 		TREE=$VNET_SRC		# installed: the parts stand beside this command
 		return
 	fi
-	# What the clone's owner has built serves everybody who may read it.
+	# All users who can read the build of the clone's owner use it.
 	TREE=$VNET_SRC/build/$preset
 	if [[ -z ${VNET_BUILD_DIR-} ]] && ! unusable_path "$TREE" && tree_is_fresh "$TREE" "$what"; then
 		return
