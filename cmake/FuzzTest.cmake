@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How a libFuzzer target over parts of the project is built and run. It needs
-# clang, and brings its own sanitizers, so the sanitized builds leave it out.
+# fuzz_test(): builds and runs a libFuzzer target. It needs clang, and has its own sanitizers, so
+# sanitizer builds have no fuzz tests.
 #
 # fuzz_test(NAME fuzz.<what> PROGRAM <program> RUNS <n>
 #           SOURCES <file or pattern>...   from the project's root
-#           HEADERS <folder>...            whose headers it is built from
-#           INCLUDES <folder>...           where headers are looked for
-#           [CORPUS <folder>]              inputs to begin with; only read
-#           [LIBRARIES <name>...]          that the sources need
-#           [OPTIONS <option>...]          more of libFuzzer's
-#           [CMOCKA])                      the sources assert by it
+#           HEADERS <folder>...            folders of the headers that it depends on
+#           INCLUDES <folder>...           include path
+#           [CORPUS <folder>]              initial inputs; only read
+#           [LIBRARIES <name>...]          libraries of the sources
+#           [OPTIONS <option>...]          further options of libFuzzer
+#           [CMOCKA])                      the sources use cmocka
 #
-# Every target has the firmware in it, whose sources need not be named. The test builds its target.
+# Every target contains the firmware; SOURCES need not name it. The test builds its target.
 #
-# fuzz.<what> makes the same n runs each time (where addresses can be kept from
-# being random), so that it shows what a change did. What nobody has thought of yet
-# is for fuzz.<what>-long, which is another one each time, and takes ten minutes.
+# fuzz.<what> makes the same n runs each time (if address space randomisation can be disabled), so a
+# new failure is due to a change. fuzz.<what>-long has a random seed, and takes ten minutes.
 find_program(VNET_CLANG clang)
 find_path(CMOCKA_INCLUDE cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How the suites of layers over verbs (am, splitc) declare the runs of their
-# programs: <suite>_test_<program>, once for each of the layer's mappings, by the
-# suite's script "run".
+# layer_test(): declares tests of a layer over verbs (am, splitc), one for each of its mappings. The
+# suite's script "run" starts the program <suite>_test_<program>.
 #
 # layer_test(WHAT "SANITIZERS" "SETTINGS" WORLDS PROCESSES PROGRAM [ARGS...])
 #
-# Of more than two mappings, the last one is run always and the others are variants.
+# With more than two mappings, the test of the last one always runs, and the others are variants.
 #
-# The caller's variables: mappings, all that there are; layer_test_mappings, where
-# it is only for some; layer_test_options, more of vnet_test()'s.
+# Variables of the caller: mappings, all mappings of the layer; layer_test_mappings, if the test is
+# only for some of them; layer_test_options, further options of vnet_test().
 function(layer_test what sanitizers settings worlds processes program)
   get_filename_component(suite "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   string(TOUPPER "${suite}" layer)

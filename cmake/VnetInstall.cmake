@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# cmake --install: the vnet command and all its parts in lib/vnet, laid out as it
-# finds them in a build tree, a link to it in bin, and the manual pages.
+# cmake --install: installs the vnet command, its parts, and the manual pages. The command and its
+# parts are in lib/vnet, with the layout of a build tree; bin has a link to the command.
 set(home "${CMAKE_INSTALL_LIBDIR}/vnet")
 install(PROGRAMS vnet DESTINATION "${home}")
 install(DIRECTORY usermode/cmd DESTINATION "${home}/usermode")

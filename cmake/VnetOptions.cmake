@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# What every C file of the project is compiled with.
+# The compiler options of all C files of the project.
 #
 #   vnet_options   link to it (PRIVATE) from every target
 #   vnet_abi       include path of abi/; the firmware, the agents and the
@@ -57,14 +57,13 @@ if(VNET_SANITIZE)
     )
   target_link_options(vnet_options INTERFACE "-fsanitize=${VNET_SANITIZE}")
   if(VNET_SANITIZE MATCHES "thread")
-    # It does not understand fences, and says so of each. Where one orders plain
-    # accesses, tests of this build may see races that are none.
+    # ThreadSanitizer does not support fences, and the compiler warns of each. If a fence orders
+    # plain accesses, tests of this build may report races that do not exist.
     target_compile_options(vnet_options INTERFACE -Wno-tsan)
   endif()
 endif()
 
-# vnetd and the preload library want the firmware and its platform inlined
-# into one another across files.
+# In vnetd and the preload library, the firmware and its platform are inlined into each other.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VNET_SANITIZE)
   include(CheckIPOSupported)
   check_ipo_supported(RESULT VNET_LTO OUTPUT reason LANGUAGES C)

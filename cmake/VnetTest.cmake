@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# How a suite declares its tests.
+# vnet_test(): declares a test of a suite.
 #
 # vnet_test(NAME <suite>.<what> COMMAND <program> [args...]
 #           [TIMEOUT <seconds>]       default 60
-#           [PROCESSORS <n>]          processors it keeps busy, default 1; one more than
-#                                     that where programs measure the processor's clock,
-#                                     and give up on a machine that is busier than it has
-#                                     processors: "vnet test" runs one test more than those
-#           [SERIAL]                  nothing else may run beside it
+#           [PROCESSORS <n>]          processors that it keeps busy, default 1. One more if its
+#                                     programs measure the processor's clock: they fail on a machine
+#                                     with more work than processors, and "vnet test" runs one test
+#                                     more than there are processors
+#           [SERIAL]                  no other test may run at the same time
 #           [SOAK]                    long: only with "vnet test --soak"
-#           [VARIANT]                 varies what another test does. Variants take turns: a commit
+#           [VARIANT]                 a variant of another test. Variants take turns: a commit
 #                                     runs one in VNET_TURNS, "vnet test --soak" all
-#           [BUILDS <target>]         which the test builds first, because "all" leaves it out
+#           [BUILDS <target>]         target that the test builds first, because "all" omits it
 #           [SANITIZERS address|thread ...]
-#                                     also a test of these sanitizer builds, without it of the
-#                                     unsanitized ones only; there, each test is a variant
+#                                     also a test of these sanitizer builds, as a variant; without
+#                                     this option, only of the unsanitized builds
 #           [SANITIZED_ONLY]          not a test of the unsanitized builds
 #           [FIXED_ADDRESSES]         without address space randomisation
 #           [ENVIRONMENT <VAR=value> ...]
 #           [BARE])                   run directly, not through tests/isolated
 #
-# The test's label, by which ctest sums up times, is its <suite>. It passes with
-# status 0, is skipped with 77 after a line "SKIP: <reason>", and fails
-# otherwise. tests/README.md tells what tests/isolated gives it.
+# The test's label, by which ctest sums up times, is its <suite>. A test passes with status 0, is
+# skipped with 77 after a line "SKIP: <reason>", and fails otherwise. tests/README.md describes its
+# environment, which tests/isolated creates.
 
 # The number of turns. Variants get them in the order of their declarations, so those of one suite
 # are distributed evenly.
