@@ -55,7 +55,7 @@ watch_time() {	# OUT
 	wait $! && holdings >"$1.status"
 }
 
-# Sets SERVER and COMMAND to the commands of both sides, and READY to what the client waits for.
+# Sets SERVER and COMMAND to the commands of both sides, and READY to the server's port.
 sides_of() {	# PROGRAM OPTIONS...
 	choose_port || return
 	READY=$PORT

@@ -78,8 +78,8 @@ enter_seccomp() {
 	[[ -x ${PREFIX[0]} ]] || skip_world "no_process_vm is not built: libseccomp-dev is missing"
 }
 
-# Copies what an ordinary user needs of vnet: the clone may be in a folder that the user cannot
-# read.
+# Copies those files of vnet that an ordinary user needs, because the user may be unable to read the
+# clone.
 copy_vnet() {	# DIRECTORY
 	mkdir -p "$1/usermode" "$1/bin" || return
 	cp -r "$VNET_TREE/lib" "$1/" && cp "$VNET_TREE"/bin/vnet* "$1/bin/" &&

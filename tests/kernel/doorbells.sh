@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: each kind of doorbell (VNET_DOORBELL) gets requests executed. For programs that
-# poll and that sleep; also if a processor is idle when the first request is posted.
+# In a guest: requests are executed with each kind of doorbell (VNET_DOORBELL). Programs poll or
+# sleep; a processor may be idle when the first request is posted.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
 set_up
 

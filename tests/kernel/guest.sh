@@ -217,9 +217,9 @@ pair_once() {
 # Prints the output of the client and, if one of them fails, that of the server. Without a
 # client, it is the server's command and "localhost". Both may be functions. After a successful
 # client, the server has 5 s to end, otherwise 1 s; a server that must be terminated has not
-# failed. perftest compares two clocks before it reports, and fails if they disagree, which they
-# do when the emulated processor stood still in between: such an attempt says nothing about
-# vnet, and is repeated.
+# failed. perftest compares two clocks before it reports, and fails if they disagree. They disagree
+# if the emulated processor stood still in between. This is no failure of vnet, and the attempt is
+# repeated.
 pair() {
 	local server=() client scratch attempt status
 

@@ -62,7 +62,7 @@ move_after() {	# MILLISECONDS
 
 # The source address of frames to vnet1 is the one most like vnet1's. When that address is
 # removed, frames leave from another, also after its GID's index has got another GID. vnet1
-# accepts the other address when nobody has answered at the first one for `unreachable`.
+# accepts the other address when the first one has not answered for `unreachable`.
 source_goes() {
 	move_after 100
 	{ ip address add 10.9.8.77/32 dev d0 && await 10 has_address vnet0 0a09:084d; } || die "no second address"
@@ -75,7 +75,7 @@ source_goes() {
 	move_after 3000
 }
 
-# ---------------------------------------------------------------- whose they are
+# ---------------------------------------------------------------- owners
 
 # Queue pairs of processes on a device: "pid number peer type state".
 queue_pairs() {	# DEVICE
@@ -128,7 +128,7 @@ are_told() {
 	end_programs "$waits" "$listener" "$caller"
 }
 
-# ---------------------------------------------------------------- elsewhere
+# ---------------------------------------------------------------- namespaces
 
 is_here() {
 	[[ -e /sys/class/infiniband/vnet1 && $(rdma dev show) == *vnet1* && $(ibv_devices) == *vnet1* ]]
