@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# In a guest: two devices of one network namespace reach each other and themselves, also while
-# their addresses change. "rdma resource" shows the owner and the state of queue pairs. In
+# In a guest: two devices of one network namespace reach each other and themselves. This also holds
+# while their addresses change. The rdma tool shows the owner and the state of queue pairs. In
 # exclusive mode, one device is moved to another namespace and comes back, by command and when
 # that namespace ends.
 . "$VNET_SOURCE_DIR/tests/kernel/guest.sh"
