@@ -12,8 +12,8 @@ struct cost {
 	/* Host processor, in ns. */
 	double post, post_recv, poll, poll_empty, doorbell, event;
 	/*
-	 * NIC, in ns: fetch of a WQE; each frame sent and received; each acknowledgement sent
-	 * and received; one round of the NIC processor.
+	 * NIC, in ns: fetch of a WQE; each frame sent and received; each acknowledgement frame
+	 * sent and received; one round of the NIC processor.
 	 */
 	double wqe_fetch, frame_tx, frame_rx, ack_tx, ack_rx, nic_run;
 	/* DMA of the NIC: ns for each transfer, bytes per us. */
@@ -38,7 +38,7 @@ struct cost {
 
 /* The defaults, as in sim/costs.default. */
 void cost_default(struct cost *cost);
-/* Returns false if *line is invalid, or (0) if the file cannot be read. */
+/* Returns false if line number *line is invalid or, with *line 0, the file cannot be read. */
 bool cost_read(struct cost *cost, const char *path, u32 *line);
 /* Set one cost. Returns false if key or value is invalid. */
 bool cost_set(struct cost *cost, const char *key, double value);

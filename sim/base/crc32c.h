@@ -5,7 +5,7 @@
 
 #include "layout/types.h"
 
-/* Add `length` bytes to a CRC, which begins with 0. */
+/* Extend a CRC by `length` bytes. The initial value is 0. */
 u32 crc32c(u32 crc, const void *data, u64 length);
 
 #endif /* SIM_CRC32C_H */

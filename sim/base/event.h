@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The virtual clock and the event queue. Time only passes by events. Events of the same time
- * occur in the order in which they were scheduled.
+ * The virtual clock and the event queue. Virtual time advances only from event to event. Events
+ * of the same time are executed in the order in which they were scheduled.
  */
 #ifndef SIM_EVENT_H
 #define SIM_EVENT_H

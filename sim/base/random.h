@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Random numbers that are reproducible from a seed: xoshiro256**, seeded by splitmix64. By D.
- * Blackman and S. Vigna. Each user has a stream of its own, so its numbers do not depend on what
- * others draw.
+ * Blackman and S. Vigna. Each part of the simulator has a stream of its own, so its numbers do
+ * not depend on the numbers that other parts draw.
  */
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H

@@ -25,7 +25,7 @@ static struct {
 	char violation[512];
 } state;
 
-/* Names of an entry and of its numbers. */
+/* Names of an entry and of its three numbers. */
 static const struct {
 	const char *name, *a, *b, *c;
 } trace_names[TRACE_KINDS] = {

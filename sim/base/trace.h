@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The trace of a schedule: a hash, the last entries, optionally all entries; and violations. */
+/* The trace of a schedule (its hash, its last entries), and the report of a violation. */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 
@@ -43,8 +43,8 @@ void trace_loud(bool on);
 void trace_last(u32 n);
 
 /*
- * Report that an invariant does not hold. Returns to the caller; the run ends after this step,
- * and reports the first message.
+ * Report that an invariant does not hold. Returns to the caller; the run ends after the current
+ * event. Only the first message is kept.
  */
 void violated(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool is_violated(void);

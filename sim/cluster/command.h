@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Internal header of simulated processes: commands of the host, objects of a process, rings. */
+/* Internal header of simulated processes: commands to the firmware, owned objects, rings. */
 #ifndef SIM_COMMAND_H
 #define SIM_COMMAND_H
 
@@ -15,15 +15,15 @@
 #define MAX_RECV_SGE 16
 
 /*
- * Whether the process has its NIC, in the same life. After the death of a node, locks of stopped
- * or killed processes are not released, so commands need not complete.
+ * Whether the NIC is alive, and was not reset since the process attached to it. On a dead node,
+ * locks of stopped or killed processes are never released, so commands may fail.
  */
 static inline bool has_nic(const struct process *p)
 {
 	return !p->fatal && !p->node->dead;
 }
 
-/* A command returned NIC_BUSY: wait, and return whether to repeat it. */
+/* A command returned NIC_BUSY: sleep, and return whether to repeat it. */
 bool command_again(struct process *p, u32 *tries);
 
 /* Repeat a command until it is not busy. */
@@ -46,7 +46,7 @@ void disown(struct process *p, char kind, u32 num);
 struct ring_view ring_make(struct process *p, u32 entries, u32 shift);
 /* Clear `*(bool *)arg`, the readable state of a channel. */
 void channel_read(void *arg);
-/* The process has polled, and found nothing. */
+/* An empty poll: costs time, and lets the process execute pending work of its NIC. */
 void process_polled(struct process *p);
 
 #endif

@@ -30,7 +30,7 @@ struct link {
 	struct link *next_waiter;
 	/* The link whose first frame is being transmitted over this one. */
 	struct link *feeding;
-	/* Its own first frame is being transmitted over another link. */
+	/* A frame from this queue is being transmitted over another link. */
 	bool draining;
 };
 
@@ -156,7 +156,7 @@ static u32 link_class(u32 class)
 	return class < 2 ? class * nodes : 2 * nodes + (class - 2) * edges() * fabric.half;
 }
 
-/* The link over which a switch sends a frame, by the source's choice of path. */
+/* The link over which a switch sends a frame. frame->path selects the uplinks. */
 static struct link *route(u32 entity, const struct frame *frame)
 {
 	u32 half = fabric.half, sw = entity - fabric.config.nodes;
@@ -331,7 +331,7 @@ static void output(struct link *link, struct frame *frame, u32 entity)
 			fabric_drop(frame, entity);
 			return;
 		}
-		/* The first cells of the frame are forwarded in vain. */
+		/* The cells that fit use the link, but the frame is lost. */
 		frame->ruined = true;
 		frame->wire = (u32)(cells * CELL);
 	}
@@ -358,7 +358,7 @@ static struct link *wanted(const struct link *input)
 
 static void start_stalling(struct link *link);
 
-/* Queue this buffer for the link by which its first frame continues. */
+/* Queue this input buffer at the link over which its first frame must continue. */
 static void ask(struct link *input)
 {
 	struct link *link = wanted(input);
@@ -378,7 +378,7 @@ static void stalling_done(void *arg, u64 bytes)
 
 	link->busy = false;
 	input->draining = false;
-	/* The frame has left the previous buffer, so the next one there can request its link. */
+	/* The frame has left its input buffer: the next frame there may request a link. */
 	input->bytes -= bytes;
 	if (input->head)
 		ask(input);
@@ -410,13 +410,13 @@ static void start_stalling(struct link *link)
 			 (u64)(link - fabric.link) << 32 | link->to);
 }
 
-/* Store a frame in the buffer at a link's end, or in the NIC's own queue. */
+/* Store a frame in the input buffer at the end of a link, or in a NIC's transmit queue. */
 static void input(struct link *link, struct frame *frame)
 {
 	bool first = !link->head;
 
 	push(link, frame);
-	/* If the previous frame is still leaving, stalling_done() continues with this one. */
+	/* While another frame leaves this buffer, stalling_done() will call ask(). */
 	if (first && !link->draining)
 		ask(link);
 }
@@ -434,7 +434,7 @@ void fabric_taken(const struct frame *frame)
 
 /* -------------------------------------------------------- arrival and entry */
 
-/* A frame has arrived at a node or a switch. Upper half of `at`: the link, with back-pressure. */
+/* A frame arrives at node or switch (u32)at. With back-pressure, at >> 32 is the link. */
 static void forward(void *arg, u64 at)
 {
 	struct frame *frame = arg;
@@ -493,7 +493,7 @@ void fabric_send(struct frame *frame, u64 at)
 	u32 length = frame->length;
 
 	frame->wire = length + (u32)fabric.config.cost->overhead;
-	/* Choose the path by destination, so that permutations do not collide; or at random. */
+	/* The path is given by the destination, so permutations do not collide; or it is random. */
 	frame->path = fabric.half ? frame->dst % fabric.half % fabric.up +
 					    frame->dst / fabric.half % fabric.up * fabric.up :
 				    0;

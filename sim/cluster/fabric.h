@@ -2,11 +2,11 @@
 /*
  * The fabric: switches and links with latency, finite buffers, and drops or back-pressure.
  *
- *   ideal     a wire between each pair of nodes; only the NIC's own end is shared
+ *   ideal     a wire between each pair of nodes; only the sender's NIC limits the rate
  *   ethernet  store and forward, output queues, tail drop
  *   myrinet   cut-through, source routes, input buffers, back-pressure: FIFO, no loss
- *   atm       cells of 53 bytes, output queues, tail drop of cells. A frame that loses a
- *             cell is lost
+ *   atm       cells of 53 bytes, output queues, tail drop of cells. A frame with a lost
+ *             cell is dropped at its destination
  *
  * Up to cost.star_ports nodes are on one switch, more are connected by a fat tree of three
  * levels. Routes are computed, not stored, so memory is proportional to nodes and links.
@@ -26,7 +26,7 @@ enum fabric_kind {
 
 struct frame {
 	struct frame *next;
-	/* In the list of all frames. */
+	/* Links in the list of all frames. */
 	struct frame *after, *before;
 	u64 number;
 	u32 src;
@@ -66,7 +66,7 @@ void frame_free(struct frame *frame);
 /* Number of frames that exist. */
 u64 frames_alive(void);
 
-/* Send a frame, which leaves its source's NIC at time `at`. On arrival, node_arrive() is called. */
+/* Send a frame, which leaves the NIC at time `at`. On arrival, node_arrive() is called. */
 void fabric_send(struct frame *frame, u64 at);
 /* The NIC has removed the frame from its receive buffer. */
 void fabric_taken(const struct frame *frame);

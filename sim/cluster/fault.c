@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Fault injection: loss, duplication, reordering, corruption, truncation, delay, forgery of
- * frames.
- */
+/* Fault injection: loses, duplicates, reorders, corrupts, truncates, delays and forges frames. */
 #include <string.h>
 
 #include "cluster/fault.h"
@@ -18,7 +15,7 @@
 
 static struct {
 	struct fault_config config;
-	/* Stays set after fault_stop(), as delayed frames arrive later. */
+	/* Not cleared by fault_stop(), as delayed frames arrive later. */
 	bool delays;
 	struct fault_counts counts;
 	struct random random;
@@ -75,7 +72,7 @@ static u32 any(void)
 	return (u32)random_next(&fault.random) | 0x10000;
 }
 
-/* Modify an operation so that no NIC would send it, with a right checksum. It must be refused. */
+/* Make an operation invalid. forge() corrects the CRC, so the receiver must check the fields. */
 static void forge_op(struct vnet_frame_op *op)
 {
 	switch (random_below(&fault.random, 4)) {
@@ -95,8 +92,8 @@ static void forge_op(struct vnet_frame_op *op)
 }
 
 /*
- * A call with an unknown key. It gets a nonce of its own, so that its refusal is not taken for
- * that of another call.
+ * Make a HELLO with an unknown link key. Its nonce is changed, so that the sender does not take
+ * the refusal for one of its own HELLO.
  */
 static void forge_stranger(struct vnet_frame *head)
 {

@@ -24,11 +24,11 @@ void fault_setup(const struct fault_config *config, u64 seed);
 /* End all faults. */
 void fault_stop(void);
 const struct fault_counts *fault_counts(void);
-/* Whether frames were to be delayed, perhaps until after fault_stop(). */
+/* Whether frames are delayed. Delayed frames may arrive after fault_stop(). */
 bool fault_delays(void);
-/* Pass a frame of a NIC, which leaves it at time `at`, to the fabric, subject to faults. */
+/* Inject faults into a frame that leaves its NIC at time `at`, and pass it to the fabric. */
 void fault_send(struct frame *frame, u64 at);
-/* Called just before the firmware processes a frame. */
+/* Called before the firmware processes a frame. */
 void fault_arrived(struct node *node, struct frame *frame);
 
 #endif /* SIM_FAULT_H */

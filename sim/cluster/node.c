@@ -14,7 +14,7 @@
 #include "cluster/states.h"
 
 #define NEVER (~0ull)
-/* Frames that the processor takes before it does other work. */
+/* Maximum number of frames between two calls of nic_receive_end(). */
 #define RX_BATCH 16
 /* Minimum time between two rounds of the processor, however much is pending. */
 #define LEAST_PAUSE 1000
@@ -67,7 +67,7 @@ void node_name(u32 node, u32 which, u8 gid[16])
 	gid[12] = (u8)(gid[12] + which);
 }
 
-/* Each life of a node has a different incarnation. With `restless`, later ones are not greater. */
+/* Each life of a node has a different incarnation. With `restless`, it may be smaller. */
 static u64 incarnation_of(const struct node *node)
 {
 	if (sim.config.restless)
@@ -112,7 +112,7 @@ void node_rekey(struct node *node)
 	node_ran(node);
 }
 
-/* Format the NIC memory for a new life, and set the NIC's GIDs. */
+/* Begin a life: format new NIC memory, attach the agent, and set incarnation and GIDs. */
 static void node_format(struct node *node)
 {
 	struct nic_header *hdr;
@@ -265,7 +265,7 @@ static u64 spent(const struct node *node, double ns)
 	return (u64)(ns * node->slow);
 }
 
-/* Make the processor busy for a further time. */
+/* Keep the NIC processor busy for `ns` more. */
 static void spend(struct node *node, double ns)
 {
 	if (node->busy_until < event_now())
@@ -290,7 +290,7 @@ void node_wake(struct node *node, u64 at)
 	event_at(at, node_work, node, ++node->work_generation);
 }
 
-/* Schedule the next time at which the processor has work. */
+/* Schedule node_work() for the next time at which the NIC processor has work. */
 static void look_ahead(struct node *node)
 {
 	u64 at = node->run_at;
@@ -305,7 +305,7 @@ static void look_ahead(struct node *node)
 		node_wake(node, at);
 }
 
-/* Go to sleep as an agent does: set the flag, then look for work a last time. */
+/* Let the agent sleep: set the flag, then look for work once more, so that no kick is lost. */
 static void go_to_sleep(struct node *node)
 {
 	struct nic_header *hdr = node->nic.hdr;
@@ -331,7 +331,7 @@ void node_ran(struct node *node)
 	process_look(node);
 }
 
-/* The process that runs the node's link: the first running one. NULL: the agent runs it. */
+/* The process that receives the node's frames: the first running one. NULL: the agent. */
 static struct process *receiver(struct node *node)
 {
 	u32 i;
@@ -353,8 +353,8 @@ void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, 
 	struct nic_proof proof = { .local = true };
 
 	/*
-	 * The fabric damages frames, but its forged frames prove no more than they claim. So a
-	 * right CRC counts as a valid MAC.
+	 * There are no MACs. A valid CRC counts as a valid MAC: corruption makes the CRC invalid,
+	 * and forge() never makes a frame claim a MAC that it did not claim before.
 	 */
 	if (length >= sizeof(*head) && head->proof == VNET_PROOF_MAC) {
 		proof.given = nic_frame_crc_ok(bytes, length);
@@ -429,7 +429,7 @@ static void run(struct node *node)
 	node->run_at = NEVER;
 	if (!nic_run(&node->nic, nic_budget(&node->nic), &next))
 		return;
-	/* Convert to virtual time. */
+	/* Convert from plat_clock() to virtual time. */
 	next -= plat_clock() - event_now();
 	node->run_at = next > event_now() + LEAST_PAUSE ? next : event_now() + LEAST_PAUSE;
 }
@@ -451,7 +451,7 @@ static void node_work(void *arg, u64 generation)
 	}
 	node->nic.hdr->processor_sleeps = NIC_AWAKE;
 	frame = node->rx_head && node->rx_head->ready <= now && node->place_until <= now;
-	/* Frames and doorbells in turn. */
+	/* Frames and doorbells alternate. */
 	if (frame && (!node->nbell || (generation & 1)))
 		take_frame(node);
 	else if (node->nbell)
@@ -521,7 +521,7 @@ void node_transmit(struct node *node, u32 to, const u8 *data, u32 length)
 		return;
 	spend(node,
 	      head->kind == VNET_FRAME_ACK && !head->payload_len ? cost->ack_tx : cost->frame_tx);
-	/* DMA reads host memory while the processor continues. */
+	/* DMA reads host memory while the NIC processor continues. */
 	if (node->gather_until < node->busy_until)
 		node->gather_until = node->busy_until;
 	node->gather_until += dma_time(length);

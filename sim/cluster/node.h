@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A node: a host and its NIC, which is the firmware on its own memory and a serial processor.
- * NIC memory is sparse, so a node takes as much memory as it touches.
+ * A node: a host, and a NIC that runs the firmware on its own NIC memory.
+ *
+ * The NIC processor does one thing at a time. NIC memory is sparse: untouched pages take no memory.
  */
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
@@ -17,9 +18,9 @@
 #define SIM_OWNER_AGENT 1
 /* Lock owner ID of the process with this space. */
 #define SIM_OWNER(space) ((space) + 1)
-/* Number of the first key. All nodes have this key and all later ones. */
+/* Number of the first link key. All nodes have this key and all later ones. */
 #define SIM_KEY 1u
-/* Number of a key that no node has. */
+/* Number of a link key that no node has. */
 #define SIM_STRANGE_KEY 0xdead0000u
 
 /* The simulator's own record of a memory region, against which copies are checked. */
@@ -58,17 +59,17 @@ struct node {
 	u64 memory_size;
 	/* Number of the NIC's life, from 1. */
 	u64 life;
-	/* Number of the key with which it seals frames. */
+	/* Number of the link key with which it sends frames. */
 	u32 key;
 	/*
-	 * The wandering GID that it has; and the node that has the wandering GID of its own
-	 * number.
+	 * wanderer: number of the wandering GID that this node claimed last. wanderer_at: the
+	 * node that claimed the wandering GID with the number of this node last.
 	 */
 	u32 wanderer, wanderer_at;
 	struct space space[SIM_MAX_SPACES];
 	struct region *region;
 	struct process *process[SIM_MAX_SPACES];
-	/* Completion queues that are checked after each step. */
+	/* Completion queues that the oracle checks after each step. */
 	struct queue *cq[SIM_MAX_OBJECTS];
 	u32 ncq;
 	bool readable[SIM_MAX_CHANNELS];
@@ -79,13 +80,13 @@ struct node {
 	u32 *last_qpn;
 
 	/*
-	 * --- NIC processor: busy until; placing and gathering data until; next round of the
-	 * firmware.
+	 * --- NIC processor: the time until which it is busy; the ends of the DMA of received
+	 * and of sent data; the time of the next nic_run().
 	 */
 	u64 busy_until;
 	u64 place_until, gather_until;
 	u64 run_at;
-	/* Time of the next event of the processor. Events of older generations are ignored. */
+	/* Time of the next node_work(). Events of older generations are ignored. */
 	u64 work_at;
 	u64 work_generation;
 	struct frame *rx_head, *rx_tail;
@@ -97,9 +98,9 @@ struct node {
 	/* --- faults */
 	bool dead;
 	u64 cut_until;
-	/* The NIC finds no receives until this time. */
+	/* nic_starve() is in effect until this time. */
 	u64 starved_until;
-	/* Factor by which the NIC processor is slow. */
+	/* Factor by which the NIC processor is slower than normal. */
 	double slow;
 
 	/* Buffer of the frame that the agent's firmware builds. */
@@ -113,23 +114,23 @@ struct sim_config {
 	struct fabric_config fabric;
 	struct cost cost;
 	struct nic_config nic;
-	/* Value of nic.direct: copies reach the memory of all processes. */
+	/* Value of nic.direct (nic.h). */
 	bool direct;
 	/* Processes execute their doorbells themselves, as in user mode. */
 	bool cut_through;
-	/* A process that polls runs its node's link, and may delay acknowledgements. */
+	/* A process of the node receives its frames, and may delay acknowledgements. */
 	bool polled;
-	/* The link runs in a thread of that process, which may stop at any step. */
+	/* Frames are received in a thread of that process, which may stop at any step. */
 	bool threads;
 	/* Ports are InfiniBand ports, and frames are addressed by LID. */
 	bool lids;
-	/* On average, one of so many accesses to on-demand memory misses a page; 0: none. */
+	/* On average, one of so many pieces of a copy misses a page; 0: no page is missing. */
 	u32 pages;
 	/* Number of additional GIDs of each NIC, to which datagrams may be sent. */
 	u32 names;
 	/*
-	 * One further GID of each NIC moves between NICs, with or without the consent of its
-	 * owner; keys are changed; incarnations do not increase.
+	 * One further GID of each NIC wanders between NICs, and its previous owner may keep it;
+	 * link keys change; a new incarnation may be smaller than the last one.
 	 */
 	bool restless;
 };
@@ -153,17 +154,17 @@ struct sim {
 
 extern struct sim sim;
 
-/* Create the nodes. A previous simulation is discarded. */
+/* Create the nodes, after discarding a previous simulation. */
 void sim_setup(const struct sim_config *config);
 void sim_teardown(void);
 /* Execute one event. Returns false if there is none. */
 bool sim_step(void);
-/* Run until that time, or until there are no events, or an invariant is violated. */
+/* Run until `time`, the last event, or a violation. */
 void sim_run_until(u64 time);
 u64 sim_now(void);
-/* Pass a frame to the firmware, with the proof of its sender that a link would have found. */
+/* Pass a frame to the firmware, with the proof that the link would have found in it. */
 void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, u32 length);
-/* The NICs' clock, for callers outside the firmware: unlike plat_clock(), no step of a process. */
+/* The value of plat_clock(), for callers outside the firmware: is no step of a process. */
 u64 node_clock(void);
 /* Bytes of NIC memory that have been touched, of all nodes. */
 u64 sim_resident(void);
@@ -180,11 +181,11 @@ void node_ran(struct node *node);
 void node_restart(struct node *node);
 /* The GID of a node: IPv4-mapped, 10.x.y.z. */
 void node_gid(u32 node, u8 gid[16]);
-/* Further GIDs of a node, from 1. sim_config.names + 1: the wandering one. */
+/* Further GIDs of a node: `which` is 1 to sim_config.names; the next one is the wandering GID. */
 void node_name(u32 node, u32 which, u8 gid[16]);
-/* A node takes a wandering GID, and contacts another node by a GID. */
+/* The node claims wandering GID number `wanderer`, and sends a HELLO to node `other`. */
 void node_claim(struct node *node, u32 wanderer, u32 other);
-/* A node begins to seal with a new key, which all nodes accept. */
+/* The node sends with a new link key from now on, which all nodes accept. */
 void node_rekey(struct node *node);
 /* The LID of a node's port. */
 static inline u16 node_lid(u32 node)
@@ -194,7 +195,7 @@ static inline u16 node_lid(u32 node)
 
 /* The link-local GID of a node. */
 void node_gid_ipv6(u32 node, u8 gid[16]);
-/* Send a frame of plat_send(). */
+/* Transmit a frame of plat_send(). */
 void node_transmit(struct node *node, u32 to, const u8 *data, u32 length);
 
 #endif /* SIM_NODE_H */

@@ -7,7 +7,7 @@
 #include "cluster/command.h"
 #include "tags/tags.h"
 
-/* Time after which a busy command is repeated. */
+/* Pause before a busy command is repeated, and maximum number of attempts. */
 #define BUSY_NS 20000
 #define BUSY_TRIES 100000
 /* Entries of a ring of tag operations. */
@@ -49,7 +49,7 @@ bool command_again(struct process *p, u32 *tries)
 	return has_nic(p);
 }
 
-/* The simulator always has random bytes. */
+/* Drawing a number cannot fail, as plat_random() always succeeds here. */
 static void drawn(enum nic_result result)
 {
 	if (result != NIC_OK)
@@ -128,7 +128,7 @@ bool dereg_mr(struct process *p, u32 key)
 
 bool free_mw(struct process *p, u32 key)
 {
-	/* The firmware finds the window by the key's index, whatever its tag is by now. */
+	/* The firmware finds the window by the index in the key. Its tag may have changed. */
 	u64 life = p->node->life;
 
 	if (COMMAND(p, nic_mr_destroy(&p->node->nic, key)) != NIC_OK || is_lost(p, life))
@@ -277,7 +277,7 @@ struct queue *make_cq(struct process *p, u32 entries, u32 channel)
 	return cq;
 }
 
-/* Add a ring of operations and a tag list. */
+/* Allocate a ring of tag operations and the memory of the tag list. */
 static void add_tag_matching(struct srq *srq, struct nic_srq_params *params, u32 tags)
 {
 	struct process *p = srq->process;
@@ -359,7 +359,7 @@ bool destroy_cq(struct queue *cq)
 	if (COMMAND(p, nic_cq_destroy(&node->nic, cq->cqn, &events)) != NIC_OK)
 		return false;
 	disown(p, 'c', cq->cqn);
-	/* Other CQs of the channel may still have events. */
+	/* The channel stays readable only if other CQs have unread events. */
 	if (node->nic.channel[p->space].generation)
 		COMMAND(p, nic_channel_clear_stale(&node->nic, p->space, channel_read,
 						   &node->readable[p->space]));
@@ -384,7 +384,7 @@ bool destroy_srq(struct srq *srq)
 
 /* ------------------------------------------------ objects of dead processes */
 
-/* The process may have died when it had just destroyed the object. */
+/* NIC_EINVAL: the process died between the destruction of the object and disown(). */
 static bool is_gone(enum nic_result result)
 {
 	return result == NIC_OK || result == NIC_EINVAL;
@@ -431,7 +431,7 @@ static void free_all(struct process *p, char kind)
 
 void process_destroy_objects(struct process *p)
 {
-	/* Objects in order of their dependencies. */
+	/* QPs, windows, regions, SRQs, CQs: users before the objects that they use. */
 	static const char order[] = "qwmsc";
 	struct node *node = p->node;
 	const char *kind;

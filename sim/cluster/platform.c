@@ -13,7 +13,7 @@
 #include "cluster/process.h"
 #include "cluster/rules.h"
 
-/* Places where a process may stop, besides the numbered steps of the firmware. */
+/* Steps of the platform at which a process may stop, besides the steps of the firmware. */
 enum platform_step {
 	STEP_COPY = 1000,
 	STEP_COPIED,
@@ -30,7 +30,10 @@ static const struct node *node_of(const struct nic *nic)
 	return nic->host;
 }
 
-/* Address of a piece. Returns NULL, with *result, if it must not or cannot be accessed. */
+/*
+ * Returns a pointer to part of a piece. Returns NULL, with *result, if its memory is unmapped or its
+ * process is dead; or, after a violation, if no registered region permits the access.
+ */
 static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, u64 length,
 		    bool write, enum nic_copy_result *result)
 {
@@ -39,7 +42,7 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	const struct space *space;
 	u64 addr = piece->addr + offset;
 
-	/* Pointers and device memory are addresses of the simulator itself. */
+	/* Pointers, and addresses of device memory, are valid in the simulator itself. */
 	if (piece->space == NIC_SPACE_POINTER || piece->mr & NIC_PIECE_DEVICE)
 		return (u8 *)(unsigned long)addr;
 	*result = write ? NIC_COPY_DST_FAULT : NIC_COPY_SRC_FAULT;
@@ -63,7 +66,7 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	return space->memory + (addr - space->start);
 }
 
-/* Whether one of these pieces misses a page this time. */
+/* Whether a page of these pieces is missing in this call, chosen at random. */
 static bool misses(const struct nic_piece *pieces, u32 n)
 {
 	u32 i;
@@ -76,7 +79,7 @@ static bool misses(const struct nic_piece *pieces, u32 n)
 	return false;
 }
 
-/* Pages appear by themselves, at random. */
+/* No pager is needed: misses() decides in each call whether a page is missing. */
 enum nic_copy_result plat_fetch(struct nic *nic, const struct nic_piece *dst, u32 ndst,
 				const struct nic_piece *src, u32 nsrc, u64 length, u64 since)
 {
@@ -165,7 +168,7 @@ u64 plat_clock(void)
 	return node_clock();
 }
 
-/* A random stream of its own, so that other random choices of a seed do not change. */
+/* Uses a separate random stream, so that it does not change other random choices. */
 bool plat_random(struct nic *nic, void *bytes, u32 length)
 {
 	u8 *at = bytes;
@@ -206,7 +209,7 @@ void plat_relax(void)
 {
 }
 
-/* Sometimes the caller has to stop, as if it were being killed. */
+/* Every third call makes the caller stop, as if its process were being killed. */
 bool plat_yield(struct nic *nic)
 {
 	(void)nic;
@@ -242,7 +245,7 @@ void plat_send(struct nic *nic, const struct nic_address *to, u32 length)
 		return;
 	}
 	process_step(STEP_SEND);
-	/* There is no trailer. The number of the key is stored in the header. */
+	/* Frames have no trailer with a MAC: the header has the number of the link key. */
 	frame = (struct vnet_frame *)frame_of(nic);
 	if (frame->proof == VNET_PROOF_MAC)
 		memcpy(frame->rsvd, &node_of(nic)->key, sizeof(frame->rsvd));
@@ -270,7 +273,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 		memcpy(to->bytes, &node, sizeof(node));
 		return sim.config.lids && node < sim.config.nodes;
 	}
-	/* Number of the node's GID. */
+	/* See node_name(). */
 	which = (u8)(gid[12] - want[12]);
 	if (node >= sim.config.nodes || which > sim.config.names + sim.config.restless)
 		return false;
@@ -280,7 +283,7 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 	return true;
 }
 
-/* All nodes have all keys. The secret depends on the key and the text, that is sufficient here. */
+/* All nodes have all link keys. The secret is a hash of key (or own node) and text. */
 bool plat_secret(struct nic *nic, const struct nic_address *peer, u32 key, const void *text,
 		 u32 length, u8 secret[VNET_WIRE_SECRET_SIZE])
 {

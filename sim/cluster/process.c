@@ -8,8 +8,9 @@
 #include "base/event.h"
 #include "cluster/command.h"
 
-/* Time after which a postponed death is tried again. */
+/* Period of attempts to kill a process while process_undying is set. */
 #define UNDYING_NS 20000
+/* Period at which wait_queue() executes pending work of the NIC. */
 #define LOOK_AGAIN_NS 20000
 
 static struct {
@@ -25,7 +26,7 @@ u32 process_undying;
 
 struct block {
 	struct block *next;
-	/* Alignment of the memory behind it. */
+	/* Aligns the memory behind the block to 16 bytes. */
 	u64 rsvd;
 };
 
@@ -172,7 +173,7 @@ static void resume(void *arg, u64 wake)
 
 	if (wake != p->wake || p->ended)
 		return;
-	/* A stopped process stops with all of its threads. */
+	/* If a thread of the process has stopped, its program waits, too. */
 	if (p->stopped) {
 		event_at(p->stopped_until + 1, resume, p, wake);
 		return;
@@ -219,7 +220,6 @@ void process_pay(struct process *p)
 		sleep_until(p, 0);
 }
 
-/* An empty poll lets the process run pending work of its NIC, as providers do. */
 void process_polled(struct process *p)
 {
 	p->debt += sim.config.cost.poll_empty;
@@ -242,7 +242,7 @@ bool wait_queue(struct process *p, struct queue *cq, u64 until)
 		process_polled(p);
 		if (queue_has(cq, cq->cons))
 			break;
-		/* The process retries work that waits for a lock or a receive. */
+		/* Poll again soon, to retry work that waits for a lock or a receive. */
 		if (p->view.hdr->pending_summary && event_now() + LOOK_AGAIN_NS < until)
 			again = event_now() + LOOK_AGAIN_NS;
 		p->waits_for = cq;
@@ -323,7 +323,7 @@ void process_async(struct node *node, const struct nic_async *async)
 
 /* ------------------------------------------------------------- stops and deaths */
 
-/* Completions of a dead process are not checked. */
+/* Let the oracle ignore the CQs of a dead process. */
 static void unwatch_all(struct process *p)
 {
 	struct node *node = p->node;
@@ -354,7 +354,7 @@ static void die(struct process *p)
 		process_died(p);
 }
 
-/* Kill a process that has not entered the firmware since process_stop(). */
+/* Kill a process that has not reached the step of process_stop() in time. */
 static void die_anyhow(void *arg, u64 wake)
 {
 	struct process *p = arg;
@@ -414,7 +414,7 @@ void process_step(int step)
 	p->stopped_until = event_now() + p->stop_ns;
 	trace(TRACE_STOP, p->node->index, p->space, (u64)step, p->dies);
 	event_at(p->stopped_until, go_on, p, 0);
-	/* Others can see the effects so far. */
+	/* Other processes see the effects up to this step. */
 	node_ran(p->node);
 	coroutine_pause();
 }
@@ -430,7 +430,7 @@ static void link_program(struct process *link, void *arg)
 		node_receive(&p->view, &link->frame_from, link->frame, link->frame_length);
 		link->inside = false;
 		if (!link->link_busy) {
-			/* It was stopped in the meantime, so process_receive() has returned. */
+			/* This thread was stopped, so process_receive() has already returned. */
 			node_ran(p->node);
 		}
 		link->link_busy = false;

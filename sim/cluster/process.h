@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Processes of simulated hosts, and the host interface of simulated programs.
+ * Simulated processes, and the functions that their programs call: objects, posting, polling, waits.
  *
- * Objects, posting, polling, events, sleeping. A program is a function that runs as a coroutine:
- * others run when it does something that takes time.
+ * A program is a function that runs as a coroutine: other programs run while it waits or pays for
+ * the time of its operations.
  *
- * The memory of objects is valid until the simulation ends. If their NIC is reset (is_lost()),
- * functions that are called with them have no effect.
+ * The structures of objects are valid until the simulation ends. After a reset of their NIC
+ * (is_lost()), functions that are called with them have no effect.
  */
 #ifndef SIM_PROCESS_H
 #define SIM_PROCESS_H
@@ -21,7 +21,7 @@
 struct process;
 typedef void program_fn(struct process *process, void *arg);
 
-/* A ring as seen by its process. */
+/* A process's view of a ring. */
 struct ring_view {
 	u64 offset;
 	struct vnet_ring *hdr;
@@ -37,7 +37,7 @@ struct queue {
 	u32 cqn;
 	struct ring_view ring;
 	u32 cons;
-	/* Number of entries that the oracle has checked (check.c). */
+	/* Number of CQEs that the oracle has checked (check.c). */
 	u32 looked;
 };
 
@@ -95,13 +95,13 @@ struct qp_options {
 	u32 psn;
 	/* UD: undeliverable messages complete with an error (VNET_CREATE_QP_RETURN). */
 	bool returns;
-	/* A kernel consumer's queue pair; no remote access is granted; no outstanding reads. */
+	/* A kernel consumer's queue pair; no remote access rights; max_rd_atomic is 0. */
 	bool privileged, no_access, no_reads;
-	/* XRC domain of a target. */
+	/* XRC domain of an XRC target. */
 	u16 xrcdn;
 	/* Raw packets: rate limit in kbit/s. */
 	u32 rate_limit;
-	/* It stays in RTR. */
+	/* connect_qp() stops in RTR. */
 	bool receives_only;
 	/* 0: the simulator's default. */
 	u32 qkey;
@@ -113,21 +113,22 @@ struct process {
 	struct nic view;
 	u32 space;
 	u32 pdn;
-	/* Its NIC was reset and its objects are gone, until process_renew(). */
+	/* Its NIC was reset, so its objects do not exist any more. Cleared by process_renew(). */
 	bool fatal;
 	bool ended;
 	/* It was killed: it does not run any more, and its memory is gone. */
 	bool dead;
-	/* Its objects, which the agent destroys after its death. */
+	/* Its objects, which process_destroy_objects() destroys after its death. */
 	struct owned *owned;
-	/* --- thread: the process that it belongs to, and whether it executes the firmware. */
+	/* --- as a thread: its process (itself, if it is no thread); it executes the firmware. */
 	struct process *of;
 	bool inside;
-	/* Frame buffer, if several threads of a node may build frames. */
+	/* Its buffer for plat_frame(), if several threads of a node may build frames. */
 	u8 *tx;
 	/*
-	 * --- stopping: number of firmware steps until it stops (0: never), for how long, and
-	 * whether it dies then. The thread that has stopped, and until when.
+	 * --- process_stop(): number of steps until the process stops (0: never), for how long,
+	 * and whether it dies afterwards; the thread that reached the step, and until when it
+	 * is stopped.
 	 */
 	u32 stop_in;
 	u64 stop_ns;
@@ -135,13 +136,13 @@ struct process {
 	bool stopped;
 	struct process *stopped_thread;
 	u64 stopped_until;
-	/* The thread that receives the node's frames, and the frame that it processes. */
+	/* The thread of this process that receives frames; of that thread: its frame. */
 	struct process *link;
 	u8 *frame;
 	u32 frame_length;
 	struct nic_address frame_from;
 	bool link_busy;
-	/* Cost of its operations that has not been converted to virtual time yet, in ns. */
+	/* Cost in ns of operations for which process_pay() has not waited yet. */
 	double debt;
 	/* See program.c. */
 	struct coroutine *coroutine;
@@ -151,7 +152,7 @@ struct process {
 	struct queue *waits_for;
 	bool waits_event;
 	void *user;
-	/* Number of asynchronous events. */
+	/* Number of asynchronous events of its node. */
 	u32 events;
 };
 
@@ -162,22 +163,25 @@ struct process *process_new(struct node *node, u64 bytes);
 void process_start(struct process *p, program_fn *program, void *arg, u64 at);
 void process_end_all(void);
 void process_renew(struct process *p);
-/* Stop a process after this number of firmware steps, for `ns`. `dies`: kill it then. */
+/*
+ * Stop a process after `steps` steps, for `ns`. dies: kill it afterwards; or after `ns`, if it has
+ * not reached the step by then.
+ */
 void process_stop(struct process *p, u32 steps, u64 ns, bool dies);
-/* Called when a process was killed and its locks have been released. */
+/* Called after a process was killed and nic_recover() has released its locks. */
 extern void (*process_died)(struct process *p);
-/* Greater than 0: no process may die, as something of several processes is being constructed. */
+/* While greater than 0, no process dies, as objects of several processes are being connected. */
 extern u32 process_undying;
-/* A thread of the agent, to run a program that takes time. */
+/* Create a thread of the agent. The caller starts its program by process_start(). */
 struct process *process_helper(struct node *node);
 /* Destroy all objects of a dead process, as the agent does. Takes time. */
 void process_destroy_objects(struct process *p);
-/* Neither dead nor stopped. */
+/* Neither killed nor stopped, and its program has not returned. */
 static inline bool process_runs(const struct process *p)
 {
 	return !p->dead && !p->stopped && !p->ended;
 }
-/* Let the link thread process a frame. Returns false if it was stopped meanwhile. */
+/* Process a frame in the thread p->link. Returns false if that thread was stopped meanwhile. */
 bool process_receive(struct process *p, const struct nic_address *from, const u8 *data, u32 length);
 /* Number of programs that have not returned. */
 u32 processes_running(void);
@@ -187,11 +191,11 @@ void *sim_alloc(size_t size);
 /* --- called by programs; these take time */
 void sleep_for(struct process *p, u64 ns);
 void sleep_until(struct process *p, u64 time);
-/* Wait until the CQ has an entry. Returns false if it has none at that time. */
+/* Wait until the CQ has an entry. Returns false at time `until`, or if the NIC was reset. */
 bool wait_queue(struct process *p, struct queue *cq, u64 until);
-/* Wait for a completion event. Returns false if there is none until that time. */
+/* Wait for a completion event. Returns false at time `until`, or if the NIC was reset. */
 bool wait_event(struct process *p, u64 until);
-/* Let the time pass that posts and polls have taken. */
+/* Wait for the time that posts and polls have taken. */
 void process_pay(struct process *p);
 
 /* --- memory */
@@ -210,13 +214,13 @@ u32 reg_mr(struct process *p, u64 offset, u64 length, u32 access);
 bool dereg_mr(struct process *p, u32 key);
 u32 alloc_mw(struct process *p, u8 kind);
 bool free_mw(struct process *p, u32 key);
-/* A region for registration by work requests, always of this memory. */
+/* Allocate a region for fast registration (REG_MR). It always covers this memory. */
 u32 alloc_fast(struct process *p, u64 offset, u64 length);
-/* A region of device memory, with addresses from 0. */
+/* Allocate and register device memory. Addresses in the region begin at 0. */
 u32 reg_device(struct process *p, u64 length);
 /* Allocate queue memory. It is never freed. */
 u64 queue_take(struct process *p, u64 bytes);
-/* Unmap a region's memory, which stays registered. */
+/* Make accesses to the memory of a region fail, as if it had been unmapped. */
 void tear(struct process *p, u32 key);
 
 /* --- objects */
@@ -234,7 +238,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 /* Bring a queue pair to RTS, connected to that peer. */
 void connect_qp(struct qp *qp, u32 node, u32 qpn, const struct qp_options *options);
 enum nic_result set_state(struct qp *qp, u8 state);
-/* With the current state as the program knows it (0xff: not given). */
+/* The same with IBV_QP_CUR_STATE `now`; 0xff: without it. */
 enum nic_result set_state_from(struct qp *qp, u8 to, u8 now);
 /* Resize a CQ. Returns false if the entries do not fit. */
 bool resize_cq(struct queue *cq, u32 entries);
@@ -253,17 +257,17 @@ static inline bool is_lost(const struct process *p, u64 life)
 u32 send_room(const struct qp *qp);
 u32 recv_room(const struct qp *qp);
 u32 srq_room(const struct srq *srq);
-/* Post one request. Returns false if the queue is full or lost. ring_qp() rings the doorbell. */
+/* Post a request without a doorbell (ring_qp()). Returns false if the queue is full or lost. */
 bool post_send(struct qp *qp, const struct vnet_send_wqe *wqe, const struct sge *sg, u32 n);
 bool post_inline(struct qp *qp, const struct vnet_send_wqe *wqe, const void *data, u32 length);
 void ring_qp(struct qp *qp);
-/* Errors of programs: SGEs that do not exist, an invalid producer index. */
+/* Errors of programs: too many SGEs, an invalid producer index. */
 void post_crooked(struct qp *qp, const struct vnet_send_wqe *wqe, u32 pieces);
 void post_crooked_receive(struct qp *qp, u32 pieces);
 void advance_producer(struct qp *qp, u32 by);
 bool post_recv(struct qp *qp, u64 wr_id, const struct sge *sg, u32 n);
 bool post_srq(struct srq *srq, u64 wr_id, const struct sge *sg, u32 n);
-/* Post a tag operation; ring for the operations that the process has to execute itself. */
+/* Post a tag operation; ring_tags() executes the posted operations. */
 void post_tag(struct srq *srq, const struct vnet_tm_op *op);
 void ring_tags(struct srq *srq);
 bool poll_cq(struct queue *cq, struct wc *wc);
@@ -272,21 +276,21 @@ void arm_cq(struct queue *cq, bool solicited);
 struct vnet_cqe *queue_entry(const struct queue *cq, u32 i);
 bool queue_has(const struct queue *cq, u32 i);
 
-/* Requests with default values. */
+/* A signaled request; set its destination for UD. */
 struct vnet_send_wqe make_wr(u8 opcode, u64 wr_id);
 void to_address(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
-/* To a group, from a sender on this node. */
+/* To a multicast group, from a sender on node `from`. */
 void to_group(struct vnet_send_wqe *wqe, u32 from, const u8 *gid);
 void to_address_ipv6(struct vnet_send_wqe *wqe, u32 node, u32 qpn);
 
-/* --- for the node: its NIC has run; asynchronous event; completion event; reset. */
+/* --- called by the node: its NIC has run; asynchronous event; completion event; reset. */
 void process_look(struct node *node);
 void process_async(struct node *node, const struct nic_async *async);
 void process_ready(struct node *node);
 void process_restarted(struct node *node);
-/* Called at each step of the firmware. The calling thread may stop here. */
+/* Called at each step of the firmware and of the platform. The calling thread may stop here. */
 void process_step(int step);
-/* The thread that executes the firmware; NULL: the agent. */
+/* The thread that executes the firmware. NULL: the agent does. */
 struct process *process_inside(void);
 
 /* --- program.c: coroutines */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Coroutines for simulated programs: one runs until it does something that takes time. */
+/* Coroutines of simulated programs. */
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,16 +16,18 @@
 #define STACK_BYTES (256u << 10)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* Sanitizers can follow ucontext switches, but not jumps between stacks. */
+/* Sanitizers follow swapcontext(), but not _longjmp() between stacks. */
 #define SWITCHES_BY_CONTEXT 1
 #else
 #define SWITCHES_BY_CONTEXT 0
 #endif
 
 struct coroutine {
-	/* Start of the coroutine. A context switch makes a system call for the signal mask, */
+	/*
+	 * `context` starts the coroutine; _longjmp() to `place` resumes it, without the system
+	 * call for the signal mask that swapcontext() makes.
+	 */
 	ucontext_t context;
-	/* so after the start, _longjmp() to this place is used. */
 	jmp_buf place;
 	bool begun;
 	void *stack;
@@ -36,7 +38,7 @@ static struct {
 	ucontext_t context;
 	jmp_buf place;
 	struct process *running;
-	/* Stacks that are free. */
+	/* Unused coroutines, with their stacks. */
 	struct coroutine *spare;
 	struct coroutine *all;
 } state;
@@ -47,7 +49,7 @@ static void begin(void)
 
 	p->program(p, p->arg);
 	p->ended = true;
-	/* Return to the event loop for good. */
+	/* Never return: a context without uc_link would end the thread. */
 	for (;;)
 		coroutine_pause();
 }
@@ -59,7 +61,7 @@ static struct coroutine *coroutine_new(void)
 	if (c) {
 		state.spare = c->next;
 #ifdef __SANITIZE_ADDRESS__
-		/* A killed coroutine has left poisoned stack frames. */
+		/* The last coroutine on this stack may not have returned. */
 		__asan_unpoison_memory_region(c->stack, STACK_BYTES);
 #endif
 		return c;

@@ -25,7 +25,7 @@ enum mask {
 	M_RATE_LIMIT = 1 << 25,
 };
 
-/* XRC queue pairs have no receive queue, and nobody posts to targets. */
+/* XRC queue pairs have no receive queue. XRC targets have no send CQ and no owning process. */
 static void extend(struct nic_qp_params *params, const struct qp_options *o)
 {
 	if (params->type != NIC_QPT_XRC_INI && params->type != NIC_QPT_XRC_TGT)
@@ -86,7 +86,7 @@ struct qp *make_qp(struct process *p, u8 type, struct queue *send_cq, struct que
 		qp->rq = ring_make(p, params.rq_entries, RECV_SHIFT);
 		params.rq_ring = qp->rq.offset;
 	}
-	/* Each number is different, but its index may be in use. */
+	/* Repeat while another queue pair has the index that the number implies. */
 	do {
 		params.qpn = qp->qpn = new_qpn(node);
 		result = COMMAND(p, nic_qp_create(&node->nic, &params));
@@ -158,7 +158,7 @@ static struct nic_qp_attr attributes(u32 node, u32 qpn, const struct qp_options 
 	return attr;
 }
 
-/* NIC_ENOMEM: all rows may be in use for a while. */
+/* Modify a queue pair. Repeats while all rows are in use (NIC_ENOMEM). */
 static enum nic_result connect_step(struct qp *qp, const struct nic_qp_attr *attr, u32 mask, u8 to)
 {
 	struct process *p = qp->process;
@@ -243,6 +243,6 @@ bool destroy_qp(struct qp *qp)
 	trace(TRACE_QP, p->node->index, qp->qpn, 99, 0);
 	node_ran(p->node);
 	disown(p, 'q', qp->qpn);
-	/* The agent destroys the objects of a dead process. On a dead node, nobody does. */
+	/* After the death of process or node, the caller need not destroy the queue pair. */
 	return result == NIC_OK || p->dead || !has_nic(p);
 }

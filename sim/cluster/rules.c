@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Violations of protocol rules, which the oracle must detect: the implementation of each rule. */
+/* Violates protocol rules on purpose. The oracle must detect each violation. */
 #include <string.h>
 
 #include "cluster/rules.h"
@@ -79,7 +79,7 @@ u64 rule_broken(void)
 	return state.broken;
 }
 
-/* Sometimes only, so that other traffic continues. */
+/* Rules that would stop all traffic are violated in one of n cases only. */
 static bool one_in(u32 n)
 {
 	return !random_below(&state.random, n);
@@ -126,7 +126,7 @@ void frame_seal(struct frame *frame)
 	head->crc = crc32c(0, frame->data, frame->length);
 }
 
-/* The row with this number in frames, or NULL if it has been restarted or never existed. */
+/* The row with this id, as frames have it. NULL: the row has another id by now, or none. */
 static struct nic_row *row_at(u32 node, u32 id)
 {
 	struct nic *nic = &sim.node[node].nic;
@@ -137,7 +137,7 @@ static struct nic_row *row_at(u32 node, u32 id)
 
 /* ------------------------------------------------------------------ in transit */
 
-/* Send the acknowledgement of a packet that its receiver would send. */
+/* Send the acknowledgement of a packet in its receiver's name. */
 static void acknowledge(const struct frame *frame, const struct parts *p)
 {
 	const struct nic_row *row = row_at(frame->src, p->head->src_row);
@@ -237,7 +237,7 @@ static bool break_op(struct frame *frame, struct parts *p)
 		if ((op->opcode != VNET_WR_SEND_IMM && op->opcode != VNET_WR_RDMA_WRITE_IMM) ||
 		    !one_in(8))
 			return false;
-		/* The upper half of 64-bit data, as the lower half is tested with other data. */
+		/* For 64-bit data, change the upper half: 32-bit data tests the lower half. */
 		if (op->flags & VNET_OP_IMM64)
 			op->imm_high ^= 1;
 		else
@@ -278,7 +278,7 @@ bool rule_send(struct frame *frame)
 
 /* ------------------------------------------------------------------ on arrival */
 
-/* Let the receiver forget that it has received this packet. */
+/* Reset the receiving channel to its state before this packet. */
 static void forget(struct node *node, const struct parts *p)
 {
 	struct nic_row *row = row_at(node->index, p->head->dst_row);
@@ -305,7 +305,7 @@ static bool is_whole(struct frame *frame)
 	return sum == crc;
 }
 
-/* Change a frame for an earlier life as if the present life had the same row and secrets. */
+/* Give a frame for an earlier life of the NIC the row and the secret of its present life. */
 static void revive(const struct node *node, u32 from, struct vnet_frame *head)
 {
 	const struct nic *nic = &node->nic;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Protocol rules that can be violated on purpose, to test whether the oracle detects it. Most
- * are violated from outside: in frames, in NIC memory or by platform functions. The firmware is
- * unchanged.
+ * Protocol rules that can be violated on purpose, to test whether the oracle detects it.
+ *
+ * Most violations change frames, NIC memory or the results of platform functions, and leave the
+ * firmware unchanged.
  */
 #ifndef SIM_RULES_H
 #define SIM_RULES_H
@@ -18,21 +19,21 @@ enum rule {
 	RULE_CRC,
 	/* A duplicate packet is accepted as new. */
 	RULE_SEQUENCE,
-	/* A packet is acknowledged before it is delivered, and then lost. */
+	/* A packet is acknowledged, and lost. */
 	RULE_ACK_FIRST,
-	/* A NACK ("try again") is changed to an acknowledgement. */
+	/* A NACK (retry later) is changed to an acknowledgement. */
 	RULE_NACK_IS_ACK,
-	/* A return ("undeliverable") is changed to an acknowledgement. */
+	/* A return (undeliverable) is changed to an acknowledgement. */
 	RULE_RETURN_IS_ACK,
-	/* A delivered datagram is returned to its sender. */
+	/* The acknowledgement of a datagram is changed to a return. */
 	RULE_ACK_IS_RETURN,
-	/* An old acknowledgement is changed to one of the outstanding packet. */
+	/* An old acknowledgement is changed to that of the outstanding packet. */
 	RULE_STALE_ACK,
-	/* Packets of a queue pair are reordered. */
+	/* The PSNs of adjacent packets of a queue pair are exchanged. */
 	RULE_ORDER,
 	/* Each packet of a message is marked as the last one. */
 	RULE_LAST,
-	/* A packet's data is placed at another packet's offset. */
+	/* A packet's offset in its message is changed to 0. */
 	RULE_OFFSET,
 	/* Data is placed at a wrong address. */
 	RULE_ADDRESS,
@@ -64,7 +65,7 @@ void rule_break(enum rule rule, u64 seed);
 /* Number of violations. */
 u64 rule_broken(void);
 
-/* Compute the checksum again. */
+/* Compute the CRC of a changed frame. */
 void frame_seal(struct frame *frame);
 
 /* Hooks at which rules are violated. rule_send() returns false to drop the frame. */

@@ -73,7 +73,7 @@ static void look_at_row(const struct nic_row *row)
 	}
 }
 
-/* State of the requester as in doc/protocol.md. The strongest obstacle has precedence. */
+/* State of the requester as in doc/protocol.md. If several apply, the first one here counts. */
 static u32 requester_state(const struct nic_endpoint *ep)
 {
 	if (ep->failed)
@@ -125,7 +125,7 @@ void states_look(const struct node *node)
 	}
 	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++)
 		look_at_row(&nic->row[i]);
-	/* Rows that were never used; others never become free. */
+	/* Only rows that were never used are free: a row in use never becomes free. */
 	if (nic->hdr->row_high < nic->max_row)
 		reach(MACHINE_ROW, nic->row[nic->hdr->row_high].state);
 }

@@ -13,12 +13,13 @@ struct states {
 	u64 seen[STATES_MACHINES][STATES_NAMES];
 };
 
-/* Begin to record the states, after each step of a node. */
+/* Enable recording. */
 void states_watch(void);
+/* Record the states of a NIC, after each step of its node. */
 void states_look(const struct node *node);
-/* Record an answer, of enum vnet_ack_code, that a node sends. */
+/* Record an acknowledgement (enum vnet_ack_code) that a node sends. */
 void states_answer(u32 code);
-/* What this job has seen. */
+/* The states seen by this process of vnet-sim. */
 const struct states *states_seen(void);
 /* Print the states, and return the number of those that were not reached. */
 u32 states_print(const struct states *states);

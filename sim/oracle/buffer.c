@@ -16,8 +16,8 @@ static const struct {
 /* -------------------------------------------------------------------- bytes */
 
 /*
- * The words of one pattern differ by an odd constant, and each pattern begins at a random value.
- * This distinguishes patterns as well as random bytes, and costs one addition for a word.
+ * Word i of a pattern is a random initial value plus i times an odd constant. Two patterns differ
+ * as random bytes do, and each word costs only one addition.
  */
 #define BYTES_STEP 0x9e3779b97f4a7c15ull
 
@@ -107,7 +107,7 @@ u64 pool_setup(struct pool *pool, struct process *p, u64 offset)
 		pool->key[i] = reg_mr(p, offset, bytes, ALL_ACCESS);
 		if (!pool->key[i])
 			violated("node %u: no region for buffers", p->node->index);
-		/* A page between regions, which belongs to none. */
+		/* Leave an unregistered page between regions. */
 		offset += (bytes + 8191) & ~4095ull;
 	}
 	return offset - begin;
@@ -157,7 +157,7 @@ static struct buffer *buffer_of_class(struct pool *pool, u32 class)
 	if (!buffer)
 		return buffer_new(pool, class);
 	pool->free[class] = buffer->next;
-	/* A late write to its previous use may have changed it. */
+	/* Detects a late write of the request that used the buffer before. */
 	buffer_check(buffer);
 	return buffer;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Buffers of simulated processes, with byte patterns that reveal wrong writes. Each message has
- * a pattern of its own. So has each unused buffer, and the gap behind every buffer. So data that
- * is written late, twice or to a wrong place is detected.
+ * a pattern of its own. Each buffer has one, too, which fills it while it is free, and always the
+ * gap behind it. So data that is written late, twice or to a wrong place is detected.
  */
 #ifndef SIM_BUFFER_H
 #define SIM_BUFFER_H
@@ -17,8 +17,8 @@ enum buffer_state {
 	BUFFER_FREE,
 	BUFFER_USED,
 	/*
-	 * A request that used it failed. It contains its own pattern, and bytes of one other at
-	 * most.
+	 * Its request failed: it may contain bytes of pattern `taint` besides its own; with
+	 * taint 0, any bytes.
 	 */
 	BUFFER_TAINTED,
 };
@@ -34,7 +34,7 @@ struct buffer {
 	/* Key of the region that contains it. */
 	u32 key;
 	enum buffer_state state;
-	/* Tainted: id of the pattern whose bytes may be in it, and how many. */
+	/* BUFFER_TAINTED: id of the pattern that may have been written, and its length. */
 	u64 taint;
 	u32 taint_length;
 };
@@ -53,18 +53,18 @@ struct pool {
 
 /*
  * Register the regions of a pool, from `offset` of the process' memory. Returns the bytes used.
- * Called again after a reset of the NIC: buffers of the life before are not used any more.
+ * Called again after a reset of the NIC: buffers of its earlier life are not reused.
  */
 u64 pool_setup(struct pool *pool, struct process *p, u64 offset);
 /* Returns NULL if there is no free buffer of this size. */
 struct buffer *buffer_get(struct pool *pool, u32 length);
-/* Free a buffer, and fill it with its own pattern. */
+/* Check a buffer, fill it with its own pattern, and free it. */
 void buffer_put(struct pool *pool, struct buffer *buffer);
-/* The request of a buffer failed. `id` is the pattern that may have been written to it, or 0. */
+/* The request of a buffer failed. `id`: the pattern that may have been written; 0: any bytes. */
 void buffer_taint(struct buffer *buffer, u64 id, u32 length);
 /* Whether the whole buffer contains its own pattern. */
 bool buffer_is_own(const struct buffer *buffer);
-/* Check the gap, and all of a free buffer. Reports a violation and returns false if it is wrong. */
+/* Check the gap and, by its state, the buffer. Returns false, after a violation, if one is wrong. */
 bool buffer_check(const struct buffer *buffer);
 /* Check all buffers of a pool. */
 void pool_check(const struct pool *pool);
@@ -72,7 +72,7 @@ void pool_check(const struct pool *pool);
 /* Write, or compare, the bytes of pattern `id` from position `from` on. */
 void bytes_fill(u8 *to, u32 length, u64 id, u64 from);
 bool bytes_are(const u8 *at, u32 length, u64 id, u64 from);
-/* Whether each byte is that of one pattern or of the other. */
+/* Whether each byte, from position 0, is that of one of the two patterns. */
 bool bytes_either(const u8 *at, u32 length, u64 id, u64 other);
 /* The id of a buffer's own pattern. */
 u64 buffer_id(const struct buffer *buffer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: checks each completion against the posted requests, and the final state. */
+/* The oracle: finds new completions, tracks ends, and checks the final state. */
 #include <string.h>
 
 #include "base/event.h"
@@ -10,8 +10,8 @@ struct check_totals check_totals;
 bool check_strict;
 
 /*
- * A completion of a datagram at an InfiniBand port: check the source LID and the service level,
- * and return it as at an Ethernet port.
+ * A receive completion at an InfiniBand port: check the source LID and the service level, and
+ * return the completion without them, as at an Ethernet port.
  */
 static struct vnet_cqe without_lid(const struct queue *cq, const struct vnet_cqe *cqe)
 {
@@ -60,14 +60,14 @@ static void check_entry(const struct queue *cq, const struct vnet_cqe *cqe)
 }
 
 /*
- * Check all new completions of a node, receives first: if both ends are on one node, a request
- * and its delivery complete in the same step, and the delivery comes first.
+ * Receives are checked first: if both ends are on one node, the request and the receive of a
+ * message complete in the same step, and the check of the request needs the delivery.
  */
 void check_after_step(struct node *node)
 {
 	u32 i, j;
 
-	/* A dead node has no more obligations, though its processes may not have noticed yet. */
+	/* Completions of a dead node are not checked, even if its processes still run. */
 	if (node->dead)
 		return;
 	for (i = 0; i < node->ncq; i++) {
@@ -103,7 +103,7 @@ void check_close(struct end *e)
 		struct work *w = e->work[e->done++];
 
 		w->done = true;
-		/* Until now, its message may have been delivered. */
+		/* Its message may have been delivered until now (datagram_to()). */
 		w->done_at = event_now();
 		fail(w);
 		check_totals.lost++;
@@ -120,7 +120,7 @@ void check_lost_node(u32 node)
 
 		if (node_of(e) == node && !e->gone)
 			check_close(e);
-		/* Requests to that node may remain unanswered. */
+		/* Requests to that node may not be answered. */
 		if (e->peer && node_of(e->peer) == node)
 			e->excused = true;
 	}
@@ -135,7 +135,7 @@ void check_lost_actor(const struct actor *actor)
 
 		if (e->actor != actor)
 			continue;
-		/* If this process was taking the connection down, its peer has to do so now. */
+		/* If this process was destroying the connection, the peer must do so now. */
 		if (e->peer)
 			e->peer->closing = false;
 		if (e->gone)
@@ -153,7 +153,7 @@ bool check_is_complete(const struct end *e)
 	if (e->gone)
 		return true;
 	for (i = e->done; i < e->nwork; i++) {
-		/* Requests without a completion at the end are complete when the queue is empty. */
+		/* Unsignaled requests at the end are complete when the queue is empty. */
 		if (e->work[i]->signaled)
 			return false;
 	}

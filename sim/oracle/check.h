@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The oracle: knows what was posted, and checks what must follow from it.
+ * The oracle: checks completions and memory against the posted requests.
  *
- * It looks at each completion in the step in which the NIC writes it, before the process polls.
- * It knows the content of each message, the order of messages of a connection, the effect of
- * each one-sided operation at its completion, and which failures the injected faults excuse.
+ * It checks each completion in the step in which the NIC writes it, before the process polls:
+ * the content of the message, the order of messages of a connection, the effect of a one-sided
+ * operation, and whether an injected fault excuses a failure.
  */
 #ifndef SIM_CHECK_H
 #define SIM_CHECK_H
@@ -13,7 +13,7 @@
 
 #define WORK_SGE 4
 
-/* Expected status of a request, if no fault excuses another one. */
+/* Expected status of a request. Faults may excuse another one (check_send.c). */
 enum expect {
 	EXPECT_SUCCESS,
 	EXPECT_LOC_PROT,
@@ -28,13 +28,10 @@ struct end;
 /* A send request. */
 struct work {
 	u64 id;
-	/*
-	 * Pattern of the bytes that it sends: its own id, except for data that a read has
-	 * brought.
-	 */
+	/* Pattern of the bytes that it sends: its own id, or that of the read that it relays. */
 	u64 content;
 	struct end *end;
-	/* Position in the send queue. */
+	/* Index in end->work. */
 	u32 index;
 	u8 opcode;
 	u8 nlocal;
@@ -51,9 +48,9 @@ struct work {
 	u32 local_length[WORK_SGE];
 	/* Buffer that it writes or reads remotely. */
 	struct buffer *remote;
-	/* A read whose buffers are sent by a fenced request behind it. */
+	/* A read whose buffers are the source of a fenced send behind it. */
 	bool relayed;
-	/* Pattern that a read finds there. */
+	/* Pattern of the remote buffer of a read. */
 	u64 remote_id;
 	/* Atomics: the counter, or NULL for the end's own word; and the expected result. */
 	struct counter *counter;
@@ -61,17 +58,17 @@ struct work {
 	/* Datagrams: the destination, and whether it was in RTS when the request was posted. */
 	struct end *to;
 	bool to_ready;
-	/* Completed as not delivered, so it must not be delivered later. */
+	/* A datagram that completed as undeliverable, so it must not be delivered. */
 	bool returned;
 	struct work *next_datagram;
-	/* Accesses memory through a window, or operates on a window. */
+	/* Accesses remote memory through a window of the peer. */
 	bool by_window;
 };
 
 /* A receive request. */
 struct receive {
 	u64 id;
-	/* The queue that it was posted to: of an end, or shared. */
+	/* The receive queue of an end, or an SRQ; the other one is NULL. */
 	struct end *end;
 	struct srq *srq;
 	u32 index;
@@ -103,7 +100,7 @@ struct counter {
 	u32 room;
 };
 
-/* A queue pair as the oracle knows it. */
+/* The oracle's record of a queue pair. */
 struct end {
 	struct qp *qp;
 	struct end *peer;
@@ -114,45 +111,48 @@ struct end {
 	/* Send requests in order. Those before `done` are complete. */
 	struct work **work;
 	u32 nwork, work_room, done;
-	/* The first request that may still be delivered to the peer. */
+	/* Index of the first request that may still be delivered to the peer. */
 	u32 next_deliver;
 	/* Datagrams that were sent to this end. */
 	struct work *datagrams;
 	struct receive **receive;
 	u32 nreceive, receive_room, received;
-	/* Bytes of each posted receive. lazy: only few receives are posted. */
+	/* Bytes of each posted receive. lazy: only one receive is posted at a time. */
 	u32 capacity;
 	bool lazy;
-	/* UD with VNET_CREATE_QP_RETURN: requests complete with the fate of their messages. */
+	/* UD with VNET_CREATE_QP_RETURN: an undeliverable message completes with an error. */
 	bool returns;
-	/* It is or was in RTS. */
+	/* It has reached RTS. */
 	bool ready;
-	/* It drains its send queue (SQD) until this time. */
+	/* It stays in SQD until this time; 0: it is not drained. */
 	u64 drains_until;
 	/* Number of unsignaled requests in a row. */
 	u32 silent;
 	/* A request failed, so all later ones are flushed. */
 	bool failed;
-	/* There was a reason for it to enter the error state. */
+	/* A failure of this end is expected: it may enter the error state. */
 	bool may_fail;
-	/* Its requests may remain unanswered. */
+	/* Its requests may exceed their retries, as the peer may not answer. */
 	bool excused;
-	/* Its peer may have no receive for longer than its RNR retries. */
+	/* Its requests may exceed their RNR retries. */
 	bool may_rnr;
 	/*
-	 * broken: it is to be destroyed. seen_error: it was seen in the error state. closing: it
-	 * is being destroyed.
+	 * broken: it must be replaced. seen_error: its process found it in the error
+	 * state. closing: it is being destroyed.
 	 */
 	bool broken;
 	bool seen_error;
 	bool closing;
 	/* Destroyed. No more completions are expected. */
 	bool gone;
-	/* The word at the peer that this end's compare-and-swap requests change. */
+	/*
+	 * The word at the peer that only this end's compare-and-swap requests change, its
+	 * value, and whether the value is certain.
+	 */
 	struct buffer *word;
 	u64 word_value;
 	bool word_sure;
-	/* A memory window of this end, for its peer. */
+	/* A memory window of this end, which its peer uses. */
 	u32 window_key;
 	enum window_state window;
 	struct buffer *window_buffer;
@@ -160,7 +160,7 @@ struct end {
 	u32 window_users;
 };
 
-/* A simulated process and its objects. */
+/* A process of the workload and its objects. */
 struct actor {
 	struct process *process;
 	struct pool pool;
@@ -171,7 +171,7 @@ struct actor {
 	u32 srq_posted, srq_done;
 	struct counter *counter;
 	struct random random;
-	/* Rounds without work. */
+	/* Number of consecutive rounds of its program without work. */
 	u32 idle;
 	/* Connections that it is re-establishing. */
 	u32 repairing;
@@ -196,8 +196,8 @@ struct check_totals {
 
 extern struct check_totals check_totals;
 /*
- * A receive buffer contains only its own message. This does not hold if processes stop while
- * they hold a lock: then a message may be written to one receive and delivered again to another.
+ * A receive buffer contains only its own message. False if processes may stop or die inside the
+ * firmware: then a message may be written to one receive, and delivered again to another.
  */
 extern bool check_strict;
 
@@ -220,28 +220,28 @@ static inline u64 receive_wr_id(const struct receive *r)
 	return r->id << 1 | 1;
 }
 
-/* Hook: check the new completions of a node's NIC. */
+/* sim.after_step: check the new completions of a node's NIC. */
 void check_after_step(struct node *node);
-/* The process has polled a completion: release the receive's buffers. */
+/* The process has polled a completion: check and free the buffers of its receive. */
 void check_polled(struct actor *actor, const struct wc *wc);
-/* Unsignaled requests at the end of an empty queue have succeeded. */
+/* If the send queue is empty, its last unsignaled requests have succeeded. */
 void check_silent(struct end *end);
-/* A node was reset or killed: nothing more is expected of its ends. */
+/* A node was reset or killed: no more completions of its ends are expected. */
 void check_lost_node(u32 node);
 /* The same for one process. */
 void check_lost_actor(const struct actor *actor);
-/* An end was destroyed: nothing more is expected of it or its requests. */
+/* An end was destroyed or reset: no more completions of it are expected. */
 void check_close(struct end *end);
 /* Whether all requests of an end have completed. */
 bool check_is_complete(const struct end *end);
 /* At the end of a run: check memory, counters and words. */
 void check_final(struct actor **actors, u32 n);
-/* Print what is not complete. */
+/* Print the ends whose requests are not complete. */
 void check_incomplete(void);
 
 /*
- * All ends. The array is valid until a further end is created, which other processes may do
- * during any command of the host.
+ * All ends. The array is valid until the next end is created: other processes may create one
+ * while the caller executes a command.
  */
 struct end **check_ends(u32 *n);
 /* An end by its index, at any time. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: checks the bytes of buffers before they are reused. */
+/* The oracle: checks the bytes of buffers before it frees them. */
 #include "base/trace.h"
 #include "oracle/oracle.h"
 
@@ -8,7 +8,6 @@ struct pool *pool_of(const struct buffer *buffer)
 	return &((struct actor *)buffer->process->user)->pool;
 }
 
-/* Free a buffer of which only the first `used` bytes were to be written. */
 void put(struct buffer *buffer, u32 used)
 {
 	const u8 *memory = buffer_memory(buffer);
@@ -32,7 +31,7 @@ bool pieces_are(struct buffer *const *buffer, const u32 *length, u32 n, u32 tota
 		part = length[i] < total - done ? length[i] : total - done;
 		if (part > skip && !bytes_are(memory + skip, part - skip, id, done))
 			return false;
-		/* The GRH of a datagram is at the begin of the first piece. */
+		/* The GRH of a datagram is at the beginning of the first piece. */
 		done += part > skip ? part - skip : 0;
 		if (skip) {
 			total -= skip;
@@ -48,7 +47,6 @@ void bad(const struct work *w, const char *what)
 		 w->end->qp->qpn, (unsigned long long)w->id, w->opcode, w->length, what);
 }
 
-/* Free the local buffers of a send. Their data must be unchanged. */
 void release_source(struct work *w)
 {
 	u32 i;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: which message a receive got, and whether that is allowed. */
+/* The oracle: matches receive completions with messages, and checks their data. */
 #include <string.h>
 
 #include "base/trace.h"
 #include "oracle/oracle.h"
 
-/* Copy the first bytes of a received message. */
+/* Copy the first bytes of a received message, from the CQE or the receive buffer. */
 static void first_bytes(const struct receive *r, const struct vnet_cqe *cqe, u32 skip, u8 *to,
 			u32 n)
 {
@@ -55,7 +55,7 @@ static bool looks_like(const struct work *w, const struct receive *r, const stru
 	return bytes_are(first, n, w->content, 0);
 }
 
-/* The message that a connected end must have received. */
+/* The message that a connected end must have received. NULL: none was posted. */
 static struct work *next_message(struct end *from, const struct receive *r,
 				 const struct vnet_cqe *cqe)
 {
@@ -66,10 +66,7 @@ static struct work *next_message(struct end *from, const struct receive *r,
 
 		if (!consumes(w->opcode))
 			continue;
-		/*
-		 * A reliable connection delivers each message in order; others may lose
-		 * messages.
-		 */
+		/* RC delivers each message, in order. UC may lose some before this one. */
 		if (from->type == NIC_QPT_RC || looks_like(w, r, cqe))
 			return w;
 	}
@@ -90,8 +87,8 @@ static struct work *datagram_to(const struct end *to, u64 not_done_before, const
 }
 
 /*
- * The datagram that an end received: one sent to it, or one sent to an earlier end with its
- * number that was not complete when this end was created.
+ * The datagram that an end received: one sent to it, or one sent to a destroyed end with the
+ * same QP number that was not complete when this end was created.
  */
 static struct work *datagram(const struct end *e, const struct receive *r,
 			     const struct vnet_cqe *cqe)
@@ -150,12 +147,12 @@ static void check_delivery(struct end *e, struct receive *r, const struct vnet_c
 }
 
 /*
- * Whether a receive may fail: a message that is too long, or a missing access right, also puts
- * the receiver into the error state.
+ * Whether a receive may fail with this status. A request that the responder refuses (too long,
+ * no access) also puts the responder into the error state.
  */
 static bool receive_may_fail(const struct end *e, u32 status)
 {
-	/* The oracle learns of the end's own failure later in the same step. */
+	/* The end's own failed request may be checked later in this step: consider its causes. */
 	if (status == VNET_WC_WR_FLUSH_ERR)
 		return e->may_fail || e->failed || e->excused || e->may_rnr || links_were_cut() ||
 		       (e->peer && (e->peer->gone || e->peer->may_fail || e->peer->excused));
@@ -192,8 +189,8 @@ void check_receive_done(const struct queue *cq, const struct vnet_cqe *cqe, stru
 }
 
 /*
- * Whether a receive buffer may contain more than its message: after a repeated delivery, or if
- * an unreliable message was lost on the way and its receive was used for the next one.
+ * Whether a receive buffer may contain more than its message: parts of a message that was
+ * delivered again to another receive, or of a UC message whose later packets were lost.
  */
 static bool may_hold_more(const struct receive *r)
 {
@@ -210,8 +207,8 @@ void check_polled(struct actor *actor, const struct wc *wc)
 		return;
 	if (r->status || !r->work) {
 		/*
-		 * It may contain a part of a message. If not, reuse it, as receives may fail
-		 * again and again.
+		 * A failed receive may contain a part of a message. Unchanged buffers are freed,
+		 * so that repeated failures do not exhaust the pool.
 		 */
 		for (i = 0; i < r->nlocal; i++) {
 			if (buffer_is_own(r->local[i]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The oracle: how a send request completes, and what it must have done by then. */
+/* The oracle: checks the completions of send requests, and their effects. */
 #include <string.h>
 
 #include "base/event.h"
@@ -58,7 +58,7 @@ static void window_done(struct work *w)
 		w->end->window = WINDOW_CLOSED;
 }
 
-/* Delivered; or the receiving process is dead, so that its completion may never be seen. */
+/* Whether it was delivered, or may have been: completions of a dead process are not seen. */
 static bool may_have_come(const struct work *w)
 {
 	return w->delivered || w->end->peer->actor->process->dead;
@@ -102,9 +102,8 @@ static void succeed_reliable(struct work *w)
 }
 
 /*
- * Delivered; or it cannot be known: the node or process of the destination was killed, and its
- * completions are not checked any more, or its NIC was reset and the number may be another queue
- * pair's.
+ * Whether a datagram was delivered, or may have been unseen: completions of a killed node or
+ * process are not checked. After a reset of the NIC, another queue pair may have the number.
  */
 static bool datagram_may_have_come(const struct work *w)
 {
@@ -128,7 +127,7 @@ static void succeed(struct work *w)
 		window_done(w);
 		return;
 	}
-	/* For UD, sent does not mean delivered, unless the queue pair reports deliveries. */
+	/* UD: success does not imply delivery, unless the queue pair reports deliveries. */
 	if (w->end->returns && !datagram_may_have_come(w))
 		bad(w, "told as delivered, and it was not");
 	release_source(w);
@@ -136,7 +135,7 @@ static void succeed(struct work *w)
 		buffer_taint(w->remote, w->id, w->length);
 }
 
-/* Account for what a failed request may have left behind. */
+/* Record the buffers, words and windows that a failed request may have changed. */
 void fail(struct work *w)
 {
 	u32 i;
@@ -212,15 +211,15 @@ static bool may_be_returned(const struct work *w, u32 status)
 
 	if (!w->end->returns)
 		return false;
-	/* No answer: frames were lost, or there were not enough endpoint frames. */
+	/* No answer: frames were lost, or all endpoint frames were in use. */
 	if (status == VNET_WC_RETRY_EXC_ERR)
 		return true;
-	/* The destination does not exist, not any more, or is another queue pair by now. */
+	/* The destination does not exist, was destroyed, or its NIC was reset. */
 	if (!to || to->gone || is_lost(to->qp->process, to->qp->life))
 		return true;
 	switch (status) {
 	case VNET_WC_REM_OP_ERR:
-		/* A forged frame may name any queue pair, and be refused instead of the packet. */
+		/* A forged frame may name a wrong queue pair, and be refused in place of this one. */
 		return !w->to_ready || to->closing || to->may_fail || to->failed || to->excused ||
 		       fault_counts()->forged;
 	case VNET_WC_RNR_RETRY_EXC_ERR:
@@ -239,8 +238,8 @@ static bool is_returned(const struct work *w, u32 status)
 }
 
 /*
- * A datagram was returned: its data must be unchanged, and it must not have been delivered,
- * except if there was no answer or frames were forged. Its queue pair continues.
+ * A datagram was returned as undeliverable: its data must be unchanged, and it must not be
+ * delivered, unless no answer came or frames were forged. The queue pair stays in RTS.
  */
 static void come_back(struct work *w, u32 status)
 {
@@ -274,7 +273,7 @@ static const u8 wc_opcode[] = {
 	[VNET_WR_ATOMIC_WRITE] = VNET_WC_ATOMIC_WRITE,
 };
 
-/* Complete the unsignaled requests before index `until`. */
+/* The requests before index `until`, all unsignaled, have succeeded. */
 void complete_silent(struct end *e, u32 until)
 {
 	while (e->done < until) {

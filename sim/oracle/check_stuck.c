@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Diagnosis of requests that never completed: prints the firmware's state of them. */
+/* The oracle: prints the firmware's state of requests that never completed. */
 #include <stdio.h>
 
 #include "oracle/oracle.h"
@@ -24,7 +24,7 @@ static void tell_endpoint(const struct end *e)
 		ep->expected);
 }
 
-/* Print the endpoint frames of the NIC of a peer that does not answer. */
+/* Print the endpoint frames of this end's NIC. */
 static void tell_frames(const struct end *e)
 {
 	const struct nic *nic = &e->qp->process->node->nic;
@@ -48,7 +48,7 @@ static void tell_frames(const struct end *e)
 	}
 }
 
-/* An end failed and its requests are complete, but nobody destroys it. */
+/* Report an end that failed, has completed its requests, and was not destroyed. */
 static void tell_forgotten(const struct end *e, u32 *said)
 {
 	++*said;

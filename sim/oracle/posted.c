@@ -88,7 +88,7 @@ struct work *check_work(struct end *e)
 	w->content = w->id;
 	w->end = e;
 	w->index = e->nwork;
-	/* By immediate data, the oracle recognizes the request. */
+	/* Immediate data identifies the request. */
 	w->imm = (u32)random_mix(w->id);
 	w->imm_high = (u32)(random_mix(w->id) >> 32);
 	append(&posted.work, &posted.nwork, &posted.work_room, w);
