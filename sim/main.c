@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* vnet-sim: runs random schedules on a simulated cluster. Started by the vnet command. */
+/* vnet-sim: runs random schedules on a simulated cluster. The command "vnet sim" starts it. */
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -376,7 +376,7 @@ static void run_jobs(const struct request *r, struct summary *sum)
 		struct summary own;
 
 		if (read(pipes[i], &own, sizeof(own)) != sizeof(own)) {
-			/* A crash of a job is a failure, too. */
+			/* A crashed job counts as a failure. */
 			fprintf(stderr, "vnet-sim: job %u of %u died\n", i, r->jobs);
 			sum->failed++;
 			continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A random schedule: set-up of the cluster, injection of faults, and the final checks. */
+/* Runs a random schedule: sets up the cluster, injects faults, and makes the final checks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #define POST_LIMIT (60000 * MS)
 #define END_LIMIT (120000 * MS)
 #define QUIET_LIMIT (20000 * MS)
-/* Limit of steps without an end. Most schedules take less than 100,000. */
+/* Limit of events, besides 1000 for each request. Most schedules have less than 100,000. */
 #define STEP_LIMIT (10u << 20)
-/* Larger clusters have one process for each node, and memory is measured. */
+/* Larger clusters have one process for each node, and NIC memory is measured. */
 #define SMALL_CLUSTER 64
-/* Lock owner that stands for a stopped process. */
+/* Owner ID of a lock that stop_lock_holder() has taken. */
 #define NOBODY 77
 #define MOST_LIVES 32
 
@@ -79,7 +79,7 @@ static u32 one_of(const u32 *values, u32 n)
 	return values[below(n)];
 }
 
-/* Settings that earlier workloads leave at 0. */
+/* Settings that workloads up to version 3 leave at 0. */
 static void choose_more(struct nic_settings *s)
 {
 	static const u32 fit[] = { 0, 0, 256, 1000, 1400 };
@@ -109,10 +109,7 @@ static void choose_nic(const struct schedule_config *config, struct nic_config *
 		.queue_bytes = 256u << 20,
 		.stall_ns = below(2) ? 0 : 2 * MS,
 	};
-	/*
-	 * With on-demand paging, unreliable messages must not be dropped while pages are
-	 * missing.
-	 */
+	/* Unreliable senders stall longer, so that missing pages do not drop their messages. */
 	if (has(SCHEDULE_PAGES))
 		nic->stall_ns = 200 * MS;
 	if (workload.version > 1) {
@@ -212,7 +209,7 @@ static void mend_lock(void *arg, u64 value)
 	if (state.stopped && node->life == state.stopped_life && !node->dead &&
 	    *state.stopped == NOBODY) {
 		nic_xchg(state.stopped, 0);
-		/* Whoever releases a send queue looks for new requests in it. */
+		/* The owner of a send queue lock looks for new requests after the release. */
 		for (i = nic_qp_next(&node->nic, 0); i < node->nic.max_qp;
 		     i = nic_qp_next(&node->nic, i + 1)) {
 			if (state.stopped == &node->nic.qp[i].sq_lock)
@@ -299,10 +296,10 @@ static void reset_node(struct node *node)
 
 	if (node->dead)
 		return;
-	/* Each life needs memory of the node's processes. */
+	/* In each life, the processes use further memory of their address spaces. */
 	if (node->life >= MOST_LIVES)
 		return;
-	/* A process that is stopped inside the firmware would continue in the new NIC memory. */
+	/* A process that is stopped inside the firmware must not continue in new NIC memory. */
 	for (i = 1; i < SIM_MAX_SPACES && node->process[i]; i++) {
 		if (node->process[i]->stopped)
 			return;
@@ -311,7 +308,7 @@ static void reset_node(struct node *node)
 	node_restart(node);
 }
 
-/* Whether connections remain without this node. An end that lost its peer's node gets no other. */
+/* Whether a usable queue pair remains without this node: those connected to it are not replaced. */
 static bool is_dispensable(const struct node *node)
 {
 	struct end **ends;
@@ -381,7 +378,7 @@ static void strike(void *arg, u64 value)
 	}
 }
 
-/* Move GIDs between NICs, and change keys. */
+/* Move wandering GIDs between NICs, and change link keys. */
 static void restless(void *arg, u64 value)
 {
 	u32 node = below(sim.config.nodes), name = below(sim.config.nodes);
@@ -425,7 +422,7 @@ static bool is_finished(void)
 	return !workload.repairs;
 }
 
-/* Run until a condition holds, which is checked from time to time. */
+/* Run until a condition holds. Returns false after `limit` ns, too many events, or a violation. */
 static bool run_until(bool (*holds)(void), u64 limit)
 {
 	u64 end = event_now() + limit, step = 50 * US;
@@ -607,15 +604,15 @@ static void setup(const struct schedule_config *config)
 		sim_config.restless = !below(4);
 	}
 	sim_config.threads = has(SCHEDULE_STOP | SCHEDULE_KILL) && workload.version > 1;
-	/* Not a random choice, so that other choices of the seed do not change. */
+	/* Not drawn from the random stream, so that the following choices do not change. */
 	sim_config.pages = has(SCHEDULE_PAGES) ? 2 + (u32)(config->seed % 40) : 0;
 	sim_config.fabric.kind = config->fabric == FABRIC_KINDS ?
 					 (enum fabric_kind)below(FABRIC_KINDS) :
 					 config->fabric;
 	/*
 	 * Use the alternating bit if frames are neither duplicated, delayed nor reordered. A
-	 * process that stops while it processes a packet delays it, too. And no NIC may become
-	 * silent for good, as it would be probed for ever about packets that it has received.
+	 * process that stops while it processes a frame delays it, too. No node may die, as its
+	 * peers would probe for ever whether it has received their packets.
 	 */
 	if (workload.version > 3 && sim_config.fabric.kind == FABRIC_MYRINET &&
 	    !config->sequence_bits &&

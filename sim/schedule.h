@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Random schedules: a cluster, queue pairs of all types, work requests and faults, from a seed.
- * The oracle checks each step. What is not configured is chosen by the seed, too.
+ * The oracle checks each step. The seed also determines parameters that are not configured.
  */
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
@@ -18,25 +18,25 @@ enum schedule_fault {
 	SCHEDULE_CORRUPT = 1 << 3,
 	SCHEDULE_TRUNCATE = 1 << 4,
 	SCHEDULE_DELAY = 1 << 5,
-	/* The link of a node is cut for a while. */
+	/* A node neither sends nor receives frames for a while. */
 	SCHEDULE_CUT = 1 << 6,
-	/* A NIC is reset: it has another incarnation, and all objects are gone. */
+	/* A NIC is reset: its objects are lost, and it has another incarnation. */
 	SCHEDULE_RESET = 1 << 7,
 	SCHEDULE_SLOW = 1 << 8,
-	/* A node becomes silent for good. */
+	/* A node dies: it never sends or receives again. */
 	SCHEDULE_DEAD = 1 << 9,
-	/* A process stops inside the firmware, while it holds a lock. */
+	/* A process stops inside the firmware for a while, or a lock stays locked for a while. */
 	SCHEDULE_STOP = 1 << 10,
-	/* Connections are destroyed during traffic, and made again. */
+	/* Connections are destroyed during traffic, and replaced. */
 	SCHEDULE_TEARDOWN = 1 << 11,
-	/* A process is killed at any place. Other processes of its node continue. */
+	/* A process is killed at any step. Other processes of its node continue. */
 	SCHEDULE_KILL = 1 << 12,
-	/* Frames that no NIC would send, with right checksums. */
+	/* Frames are changed to invalid ones with a valid CRC. */
 	SCHEDULE_FORGE = 1 << 13,
-	/* On-demand paging with missing pages. Only if requested. */
+	/* On-demand paging with missing pages. Never chosen by the seed. */
 	SCHEDULE_PAGES = 1 << 14,
 	SCHEDULE_FAULTS = 15,
-	/* Number of faults from which the seed chooses. */
+	/* Number of kinds of faults from which the seed chooses. */
 	SCHEDULE_DICED_FAULTS = 14,
 	/* The same in workload 1. */
 	SCHEDULE_FIRST_FAULTS = 12,
@@ -46,9 +46,9 @@ enum schedule_fault {
 
 struct schedule_config {
 	u64 seed;
-	/* 0: chosen by the seed. */
+	/* 0: chosen by the seed; works: 1000. */
 	u32 nodes, qps, works, frames, payload;
-	/* Set of enum schedule_fault. */
+	/* Set of enum schedule_fault, if faults_given. */
 	u32 faults;
 	bool faults_given;
 	/* Version of the workload, from 1 to SCHEDULE_WORKLOAD. */

@@ -120,7 +120,7 @@ struct process {
 	bool dead;
 	/* Its objects, which process_destroy_objects() destroys after its death. */
 	struct owned *owned;
-	/* --- as a thread: its process (itself, if it is no thread); it executes the firmware. */
+	/* --- of: the process that a thread belongs to, or itself. inside: executes the firmware. */
 	struct process *of;
 	bool inside;
 	/* Its buffer for plat_frame(), if several threads of a node may build frames. */
@@ -170,7 +170,7 @@ void process_renew(struct process *p);
 void process_stop(struct process *p, u32 steps, u64 ns, bool dies);
 /* Called after a process was killed and nic_recover() has released its locks. */
 extern void (*process_died)(struct process *p);
-/* While greater than 0, no process dies, as objects of several processes are being connected. */
+/* While greater than 0, no process dies, as objects of several ones are created or destroyed. */
 extern u32 process_undying;
 /* Create a thread of the agent. The caller starts its program by process_start(). */
 struct process *process_helper(struct node *node);

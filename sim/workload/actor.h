@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What simulated processes do in a random schedule: receives, requests, connections. Each part
- * is a file of its own. workload.c runs them.
+ * Internal header of the random workload: posting of receives and requests, and connections.
+ * workload.c calls these functions in the main loop of each process.
  */
 #ifndef SIM_ACTOR_H
 #define SIM_ACTOR_H
@@ -22,21 +22,21 @@ static inline bool chance(struct actor *a, double p)
 	return random_chance(&a->random, p);
 }
 
-/* receives.c: post receives up to the wanted number, on all queues. */
+/* receives.c: post receives to all receive queues of a process, up to the intended number. */
 void stock_all(struct actor *a);
 
-/* requests.c: post a few requests to a queue pair that has room. */
+/* requests.c: post a few random requests to one queue pair with room, and ring its doorbell. */
 void post_some(struct actor *a);
 
 /* connections.c: whether requests can be posted to this end. */
 bool is_usable(const struct end *e);
-/* Whether this process takes part in new connections. */
+/* Whether the process is alive and is not about to be killed. */
 bool can_connect(const struct actor *a);
-/* Whether the node has room for another process. */
+/* Whether the node is alive and its NIC has room for the objects of another process. */
 bool has_room(const struct node *node);
-/* Connect to some living processes, and create a datagram queue pair. */
+/* Connect to some living processes, and create a UD queue pair. */
 void connect_some(struct actor *a);
-/* Replace a failed connection: destroy it and make a new one. Returns false if none has failed. */
+/* Replace one failed connection or UD queue pair. Returns false if none has failed. */
 bool repair_some(struct actor *a);
 
 #endif /* SIM_ACTOR_H */

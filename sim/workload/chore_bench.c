@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The bench of a chore: creation, use and destruction. */
+/* The bench of a chore: creates, uses and destroys its objects. */
 #include <string.h>
 
 #include "base/event.h"
@@ -45,7 +45,7 @@ bool bench_has_room(const struct node *node)
 	       node->queue_at + (16u << 20) < nic->off_queue + nic->queue_bytes;
 }
 
-/* Reserve memory for one chore. Returns its offset, or 0 if all is in use. */
+/* Reserve SLOT_BYTES of the memory for chores. Returns the offset, or 0 if all is in use. */
 static u64 take_memory(struct actor *a)
 {
 	const struct space *space = &a->process->node->space[a->process->space];
@@ -272,7 +272,7 @@ bool comes_to_error(struct bench *b, const struct qp *qp)
 	u64 until = event_now() + EVENT_TIMEOUT_NS;
 
 	while (holds(b) && state_of(qp) != NIC_QPS_ERR) {
-		/* It is unknown when a message between two nodes arrives. */
+		/* A message between two nodes may be delayed for longer. */
 		if (event_now() > until)
 			return b->p->node != b->far->node;
 		sleep_for(b->p, 50 * US);

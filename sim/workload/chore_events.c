@@ -6,7 +6,7 @@
 #include "base/trace.h"
 #include "workload/chore.h"
 
-/* Completion events that are moderated by count and time. */
+/* Each completion makes an event in time, with CQ moderation by count and period. */
 void moderated_events(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -22,8 +22,8 @@ void moderated_events(struct bench *b)
 		post(b, wqe, 64, b->key);
 		ring_qp(b->x);
 		/*
-		 * An event of this CQ or of another one of the channel. An entry that is written
-		 * at the very end of the wait may have its event later by the moderation period.
+		 * The event may be that of another CQ of the channel. Wait twice: the event of a
+		 * CQE that was written just before the timeout may follow by the period later.
 		 */
 		if (!wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b) &&
 		    queue_has(b->cq, b->cq->cons) &&
@@ -70,7 +70,7 @@ void events_on_purpose(struct bench *b)
 	want(b, comes_to_error(b, b->x), "who failed on purpose goes on");
 }
 
-/* The first message tells a queue pair in RTR that its connection is established. */
+/* The first message to a queue pair in RTR raises COMM_EST. The queue pair stays in RTR. */
 void established(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -100,7 +100,7 @@ static void feed(void *arg, u64 value)
 	node_ran(hunger->node);
 }
 
-/* A NIC finds no receives for a while. A message is delivered afterwards. */
+/* A NIC finds no receives for a while (RNR). Then the message is delivered. */
 void starving(struct bench *b)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Chores: XRC connections with two shared receive queues behind one target, and atomic writes. */
+/* Chores: XRC connections (one target with two SRQs), and atomic writes. */
 #include <string.h>
 
 #include "base/event.h"
@@ -45,7 +45,7 @@ static bool connection_make(struct connection *c, struct bench *b)
 	return holds(b);
 }
 
-/* Each queue has one half of the receiver's memory. */
+/* Each SRQ has one half of the receiver's memory. */
 static u64 place(const struct connection *c, u32 queue)
 {
 	return c->to->offset + queue * (SLOT_BYTES / QUEUES);
@@ -147,7 +147,7 @@ static bool add_to(struct connection *c, u32 queue)
 	return holds(c->b);
 }
 
-/* A shared receive queue that does not exist, or is of another XRC domain. */
+/* Send to an SRQ that does not exist, or is not in the XRC domain. */
 static void no_such_queue(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);
@@ -162,7 +162,7 @@ static void no_such_queue(struct connection *c)
 	     "a queue that is none of its domain");
 }
 
-/* Destroy the shared receive queue, or reset or fail the target, in the middle of a message. */
+/* Destroy the SRQ, or bring the target to RESET or ERR, in the middle of a message. */
 static void cut_short(struct connection *c)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_SEND, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Chores: raw packets (which flows receive them, on this and other NICs) and RSS. Each chore has
- * a MAC address of its own. Another NIC receives each frame at most once, unchanged.
+ * Chores: raw packet queue pairs with flows, on one and on two NICs, and RSS. Each chore has a MAC
+ * address of its own. A second NIC receives each frame at most once, unchanged.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct receiver {
 	struct queue *cq;
 	u32 flow;
 	u32 posted;
-	/* has: it must receive each frame, or none. got: it has received the current frame. */
+	/* has: it must receive the frames. got: it has received the current frame. */
 	bool has, got;
 };
 
@@ -44,7 +44,7 @@ struct wire {
 	u8 mac[6];
 	u64 content, since;
 	u32 length;
-	/* For each conversation, the work queue that receives it, from 1. */
+	/* For each conversation, the receiver of its frames plus 1; 0: not known. */
 	u32 home[4];
 	struct neighbour neighbour;
 	/* Frames sent. */
@@ -135,7 +135,7 @@ static u32 put_ipv6(u8 *at_frame, u8 proto)
 	return 40;
 }
 
-/* Make a frame of random kind to this MAC address. The ports identify the conversation. */
+/* Make a frame of a random kind to w->mac. The ports identify the conversation. */
 static void make_frame(struct wire *w, u32 conversation)
 {
 	u8 *f = frame(w), kind = (u8)bench_below(w->b, 5);
@@ -147,7 +147,7 @@ static void make_frame(struct wire *w, u32 conversation)
 	bytes_fill(f, w->length, w->content, 0);
 	memcpy(f, w->mac, 6);
 	if (kind == 4) {
-		/* Two VLAN tags, with any content. */
+		/* Two VLAN tags, then random content. */
 		memcpy(f + 12, two_tags, sizeof(two_tags));
 		return;
 	}
@@ -211,7 +211,7 @@ static void drop_flows(struct wire *w)
 	}
 }
 
-/* Choose one of several arrangements of flows, with the receivers that must get the frames. */
+/* Create a random arrangement of flows, and set `has` of the receivers. */
 static void arrange(struct wire *w)
 {
 	struct receiver *r = w->receiver;
@@ -223,7 +223,7 @@ static void arrange(struct wire *w)
 		r[0].has = true;
 		break;
 	case 1:
-		/* The lowest priority number gets it; both flows of the same priority do. */
+		/* All flows with the lowest priority value receive a frame. */
 		add_flow(w, 0, NIC_FLOW_NORMAL, 2, 0);
 		add_flow(w, 1, NIC_FLOW_NORMAL, 2, 0);
 		add_flow(w, 2, NIC_FLOW_NORMAL, 5, 0);
@@ -289,7 +289,7 @@ static void take(struct wire *w, u32 i)
 	}
 }
 
-/* Whether delivery is certain: receives are posted, no process stops, all memory is present. */
+/* Whether delivery is certain: no process stops, no page is missing, and there are receives. */
 static bool is_certain(const struct wire *w)
 {
 	return check_strict && !sim.config.pages && w->b->p->node->starved_until < w->since;
@@ -420,7 +420,7 @@ static void wrong_specs(struct wire *w)
 {
 	static const struct {
 		u32 type, length;
-		/* Value of all bytes of the specification. */
+		/* Value of all bytes of the value and mask. */
 		u8 filter;
 		enum nic_result want;
 	} specs[] = {
@@ -429,7 +429,7 @@ static void wrong_specs(struct wire *w)
 		{ NIC_SPEC_INNER | NIC_SPEC_ETH, 8, 0, NIC_EOPNOTSUPP },
 		{ NIC_SPEC_TCP, 0, 0, NIC_EINVAL },
 		{ NIC_SPEC_TCP, 7, 0, NIC_EINVAL },
-		/* The VLAN tag is part of the Ethernet specification. */
+		/* The Ethernet specification includes the VLAN tag. */
 		{ NIC_SPEC_ETH, 32, 0xff, NIC_OK },
 		{ NIC_SPEC_ETH, 32, 0xff, NIC_EINVAL },
 		{ NIC_SPEC_IPV4, 24, 0xff, NIC_OK },
@@ -524,7 +524,7 @@ static bool spread(struct wire *w, u64 *offset)
 	       nic_flow_create(nic, w->receiver[0].flow, &flow) == NIC_OK;
 }
 
-/* Exactly one work queue receives a frame, the same one for all frames of a conversation. */
+/* One work queue receives a frame, the same one for all frames of a conversation. */
 static void judge_spread(struct wire *w, u32 conversation)
 {
 	u32 i, n = 0, who = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Chore: multicast to groups with members on several NICs. Each member receives each message at
- * most once, with the right bytes; others receive none. Members on the sender's node receive all
- * of them, if no process stops.
+ * Chore: multicast to a group with members on several NICs. Each member receives each message at
+ * most once, with the right bytes; other queue pairs receive none. Members on the sender's node
+ * receive all messages, unless faults excuse a loss (all_here_have()).
  */
 #include <string.h>
 
@@ -23,12 +23,12 @@ struct member {
 	struct queue *cq;
 	struct qp *qp;
 	struct slot *slot;
-	/* deaf: it must receive nothing. elsewhere: because it is in another group. */
+	/* deaf: must receive nothing: it is in another group (elsewhere), or has another Q_Key. */
 	bool deaf, elsewhere;
 	bool attached;
-	/* Messages received, one bit each; and messages sent after it had left the group. */
+	/* Bitmaps of the messages received, and of those sent after it had left the group. */
 	u32 got, late;
-	/* Receives consumed by messages that were sent to this queue pair only. */
+	/* Number of receives consumed by unicast messages. */
 	u32 strays;
 };
 
@@ -100,7 +100,6 @@ static void make_member(struct group *g, struct actor *a)
 	if (!lives(p, p->node->life) || !bench_has_room(p->node))
 		return;
 	*m = (struct member){ .actor = a, .life = p->node->life };
-	/* In another group, or with another Q_Key. */
 	deaf = g->n > 1 && !bench_below(g->b, 3);
 	m->elsewhere = deaf && bench_below(g->b, 2);
 	if (deaf && !m->elsewhere)
@@ -124,7 +123,7 @@ static void make_member(struct group *g, struct actor *a)
 		g->n++;
 }
 
-/* Create members: in the receiver's process, in the sender's, and in others. */
+/* Create members in the processes of the bench, and in random ones. */
 static bool gather(struct group *g)
 {
 	struct bench *b = g->b;
@@ -177,7 +176,7 @@ static void came(struct group *g, struct member *m, const struct wc *wc)
 		    bytes_are(at_memory + VNET_GRH_SIZE, length, g->content[i], 0))
 			break;
 	}
-	/* A late message to the queue pair that had this number in an earlier life of the NIC. */
+	/* A late message to a queue pair with this number in an earlier life of the NIC. */
 	if (i == g->sent && !names(at_memory, wc, g->gid) && !names(at_memory, wc, g->other_gid)) {
 		m->strays++;
 		return;
@@ -216,8 +215,8 @@ static void listen(struct group *g)
 }
 
 /*
- * On the sender's node no message is lost: each has a receive, and no process stops. The
- * exception is memory that is not present, as UD does not wait for it.
+ * Members on the sender's node must have received all messages, as each has enough receives. UD
+ * messages may be lost only if processes stop, pages are missing, or nic_starve() was called.
  */
 static void all_here_have(const struct group *g)
 {

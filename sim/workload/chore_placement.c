@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Chore: flushes. When a flush completes, all unsignaled writes before it must have completed.
- * The last flush of the chore must be refused.
+ * Chore: FLUSH requests. When a flush completes, the data of all unsignaled writes before it must
+ * be in place. The last flush of the chore is invalid, and must fail.
  */
 #include <string.h>
 

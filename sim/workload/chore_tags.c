@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Chore: tag matching. Sends tagged messages, one at a time, to a shared receive queue with
- * tags. The chore keeps a model of the list of tags, and so knows what each message must match.
+ * Chore: tag matching. Sends tagged messages, one at a time, to an SRQ with tag matching. A model
+ * of the tag list predicts the tag that each message must match.
  */
 #include <endian.h>
 #include <string.h>
@@ -25,11 +25,11 @@
 
 enum { NO_TAG, RENDEZVOUS, FIN, EAGER };
 
-/* A tag in the model of the list. */
+/* A tag in the model of the tag list. */
 struct tag {
 	u64 tag, mask;
 	u32 number, handle;
-	/* Matches nothing until the process has synchronized (VNET_TM_OP_SYNC). */
+	/* It matches no message until the process has synchronized (VNET_TM_OP_SYNC). */
 	bool parked;
 };
 
@@ -38,11 +38,11 @@ struct table {
 	struct srq *srq;
 	struct queue *own_cq;
 	struct slot *to, *plain, *from;
-	/* The list in order, and a bitmap of free buffers. */
+	/* The model of the tag list, in order, and a bitmap of free buffers. */
 	struct tag tag[TAGS];
 	u32 ntags, free;
 	u32 handle, unexpected, handled;
-	/* Ordinary receives that are posted: first and next number. */
+	/* Ordinary receives: number of the first posted one, and of the next one to be posted. */
 	u32 plain_first, plain_end;
 	u64 content;
 };
@@ -83,8 +83,8 @@ static bool table_make(struct table *t, struct bench *b)
 /* ------------------------------------------------------------------ operations */
 
 /*
- * Wait for the completion of the last operation. Returns false if it does not complete because
- * of a fault, or after a violation.
+ * Wait for the completion of the last operation. Returns false if a fault prevents it, or after
+ * a violation.
  */
 static bool is_done(struct table *t, u32 status, const char *what)
 {
@@ -92,7 +92,7 @@ static bool is_done(struct table *t, u32 status, const char *what)
 	struct bench *b = t->b;
 	struct wc wc;
 
-	/* A sender may hold the lock of the queue. Then ring again. */
+	/* Ring again if an executor held the lock of the SRQ. */
 	while (holds(b) && event_now() < until) {
 		ring_tags(t->srq);
 		if (holds(b) && poll_cq(b->far_cq, &wc)) {
@@ -107,7 +107,7 @@ static bool is_done(struct table *t, u32 status, const char *what)
 	return false;
 }
 
-/* Post an operation that makes a completion, and wait for it. */
+/* Post a signaled operation, and wait for its completion. */
 static bool operate(struct table *t, struct vnet_tm_op op, u32 status, const char *what)
 {
 	op.wr_id = WR_OP;
@@ -128,8 +128,8 @@ static bool catch_up(struct table *t, bool by_addition)
 }
 
 /*
- * Add a tag. told: the process executes the operation and gets a completion; otherwise the next
- * sender takes it from the ring.
+ * Add a tag. told: the operation is signaled, and its process executes it. Otherwise the executor
+ * of the next message takes it from the ring. syncs: the operation also synchronizes.
  */
 static bool add_tag(struct table *t, bool told, bool syncs)
 {
@@ -152,7 +152,7 @@ static bool add_tag(struct table *t, bool told, bool syncs)
 	op.tag = tag->tag;
 	op.recv_wr_id = WR_TAG + tag->number;
 	addr = address_at(t->b->far, t->to->offset + tag->number * (u64)BUFFER_BYTES);
-	/* Sometimes in two SGEs. */
+	/* Sometimes, the buffer has two SGEs. */
 	op.num_sge = bench_below(t->b, 3) ? 1 : 2;
 	op.sge[0] = (struct vnet_sge){ addr, BUFFER_BYTES, t->to->key };
 	if (op.num_sge == 2) {
@@ -207,7 +207,7 @@ static bool wrong_operation(struct table *t)
 
 /* -------------------------------------------------------------------- messages */
 
-/* The first tag that matches, or ntags. */
+/* Index of the first tag that matches, or ntags. */
 static u32 fitting(const struct table *t, u64 value)
 {
 	u32 i;
@@ -256,8 +256,8 @@ static bool send(struct table *t, u32 length)
 }
 
 /*
- * Wait for the receiver's next completion, which must be this one. Returns false after a fault
- * or a violation.
+ * Wait for the next completion of the receiver, and check its wr_id, opcode and flags. Returns
+ * false after a fault or a violation.
  */
 static bool comes(struct table *t, u32 wr_id, u8 opcode, u32 flags, struct wc *wc)
 {
@@ -352,7 +352,7 @@ static bool eager(struct table *t, u64 value)
 	return holds(t->b);
 }
 
-/* The receiver has read the data of a rendezvous, and the sender gets the FIN message. */
+/* Wait for the completions of a rendezvous: match, data, and FIN message at the sender. */
 static bool is_fetched(struct table *t, u32 number, u32 length)
 {
 	struct wc wc;
@@ -379,7 +379,7 @@ static bool rendezvous(struct table *t, u64 value)
 	u32 i = fitting(t, value), number = t->tag[i % TAGS].number;
 	bool fits = bench_below(t->b, 4);
 	u32 length = 1 + bench_below(t->b, BUFFER_BYTES) + (fits ? 0 : BUFFER_BYTES);
-	/* Bytes behind the headers of an announcement are not written to the tagged buffer. */
+	/* The announcement has more bytes behind its headers, which must not be delivered. */
 	u32 more = bench_below(t->b, 2) ? 0 : bench_below(t->b, 1500);
 	struct sge fin = { address_at(t->b->p, t->b->here), BYTES, t->b->key };
 	struct wc wc;
@@ -404,7 +404,7 @@ static bool rendezvous(struct table *t, u64 value)
 	return holds(t->b);
 }
 
-/* A message without a complete header, or with the opcode NO_TAG, is an ordinary message. */
+/* A message without a complete header, or with opcode NO_TAG, uses an ordinary receive. */
 static bool untagged(struct table *t)
 {
 	u32 length = bench_below(t->b, 2) ? bench_below(t->b, NIC_TMH_SIZE) : 1000;
@@ -456,8 +456,8 @@ static void cut_short(struct table *t)
 }
 
 /*
- * Post an operation without ringing the doorbell. A message that arrives before that must be
- * matched by the list as it is.
+ * Post a SYNC operation, and ring the doorbell only after a message. The message must be matched
+ * against the list without the operation, as only the process executes signaled operations.
  */
 static bool behind(struct table *t, bool (*message)(struct table *t))
 {

@@ -32,7 +32,7 @@ static u32 bind(struct bench *b, u32 old_key, u32 new_key, u64 offset, u64 lengt
 
 #define RIGHTS (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ)
 
-/* Write through a window. Both ends are in one process, so the same pair of queue pairs is used. */
+/* Write through a window of x. Both ends are in one process, so y may use it. */
 static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32 expected)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_WRITE, 0);
@@ -60,7 +60,7 @@ static void windows_of_type_1(struct bench *b)
 		goto out;
 	switch (below(b, 6)) {
 	case 0:
-		/* Unbound by a bind of length 0. */
+		/* A bind of length 0 unbinds the window. */
 		if (ends(b, bind(b, other, key, 0, 0, 0, 0), VNET_WC_SUCCESS, "closing"))
 			through_window(b, key, 1536, 256, VNET_WC_REM_ACCESS_ERR);
 		break;
@@ -112,7 +112,7 @@ static void windows_of_type_2(struct bench *b)
 			     "a window of type 2 that is open");
 		break;
 	case 3:
-		/* Not a window. */
+		/* The key is that of a region. */
 		ends(b, bind(b, b->key, b->key, 0, 64, RIGHTS, b->key), VNET_WC_MW_BIND_ERR,
 		     "a region as a window");
 		break;
@@ -121,7 +121,7 @@ static void windows_of_type_2(struct bench *b)
 		ends(b, run(b, &invalidate, 0, 0), VNET_WC_MW_BIND_ERR, "a region's end");
 		break;
 	default:
-		/* Freed while it is bound. */
+		/* The window is freed while it is bound. */
 		ends(b, bind(b, mw, key, 512, 64, RIGHTS | NIC_ACCESS_ZERO_BASED, b->key),
 		     VNET_WC_SUCCESS, "a window from 0");
 		break;
@@ -142,7 +142,7 @@ static u32 register_as(struct bench *b, u32 old_key, u32 new_key, u64 length, u3
 		.old_rkey = old_key,
 		.new_rkey = new_key,
 		.access = access,
-		/* The simulator's region has no page list, so the offset in it is the address. */
+		/* The region has no page list: offsets in it are addresses. */
 		.page_offset = address_at(b->p, b->here),
 	};
 	return run(b, &wqe, 0, 0);
@@ -156,7 +156,7 @@ static u32 invalidate_key(struct bench *b, u32 key)
 	return run(b, &wqe, 0, 0);
 }
 
-/* Regions that are registered by work requests, as of kernel consumers. */
+/* Fast registration (REG_MR) on a privileged queue pair, which kernel consumers have. */
 static void fast_regions(struct bench *b)
 {
 	u32 fast = alloc_fast(b->p, b->here, BYTES), key = next_key(fast);
@@ -215,7 +215,7 @@ static void registration_by_others(struct bench *b)
 
 /* ----------------------------------------------------------- completion queues */
 
-/* More completions than the CQ has entries: the queue pair fails. */
+/* The CQ overruns: the queue pair fails. */
 static void overflow_here(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -241,7 +241,7 @@ static void overflow_there(struct bench *b)
 	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver that is overrun");
 }
 
-/* With VNET_CREATE_CQ_IGNORE_OVERRUN, the oldest entries are overwritten. */
+/* VNET_CREATE_CQ_IGNORE_OVERRUN: old CQEs are overwritten, and the queue pair stays in RTS. */
 static void overrun_ignored(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -258,7 +258,7 @@ static void overrun_ignored(struct bench *b)
 		wrong(b, "a queue that may be overrun", state_of(b->x));
 }
 
-/* Unread completion events end with their CQ, in any order. */
+/* Leave completion events unread, of this CQ and of another one of the channel. */
 static void unread_events(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -321,7 +321,7 @@ static void states(struct bench *b)
 
 /* -------------------------------------------------------------- invalid requests */
 
-/* Memory that was unmapped while it is registered. */
+/* Memory that was unmapped while it was registered. */
 static void torn_memory(struct bench *b)
 {
 	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ, VNET_WR_SEND,
@@ -381,7 +381,7 @@ static void wrong_receive(struct bench *b)
 		ends(b, run(b, &wqe, 1024, b->key), VNET_WC_REM_OP_ERR, "a receive that is wrong");
 }
 
-/* Access rights and resources that the responder does not grant. */
+/* The responder grants no access: its qp_access_flags are 0. */
 static void refused(struct bench *b)
 {
 	static const u8 opcode[] = { VNET_WR_RDMA_WRITE, VNET_WR_RDMA_READ,
@@ -412,7 +412,7 @@ static void wrong_lengths(struct bench *b)
 	ends(b, run(b, &wqe, 8, b->key), VNET_WC_REM_INV_REQ_ERR, "half of a word");
 }
 
-/* The responder's process could not place inline data of its completion. */
+/* A process reports that it cannot place the payload of a CQE (nic_recv_fault()). */
 static void receive_fault(struct bench *b)
 {
 	struct process *p = b->p;
@@ -482,8 +482,8 @@ static void datagrams(struct bench *b)
 		break;
 	case 1:
 		/*
-		 * A remote Q_Key with the high bit set selects the sender's own Q_Key. The
-		 * receive is too short.
+		 * A controlled Q_Key selects the sender's own Q_Key. The receive is too short
+		 * for GRH and message.
 		 */
 		wqe.ud.remote_qkey = 0x80000000u;
 		receives(b, 1);
@@ -501,7 +501,7 @@ static void datagrams(struct bench *b)
 static const struct chore {
 	void (*fn)(struct bench *b);
 	struct bench_options options;
-	/* Both ends are in the same process. */
+	/* Both ends are in one process. */
 	bool alone;
 } chores[] = {
 	{ windows_of_type_1, { .type = NIC_QPT_RC }, true },
@@ -565,8 +565,8 @@ void chore_do(struct actor *a, struct actor *other)
 	struct bench b;
 
 	/*
-	 * If a NIC is reached by two paths, one of which is found dead, a multicast copy may
-	 * arrive twice or not at all.
+	 * If a NIC has several addresses, and one of them is found dead, a multicast copy may
+	 * arrive twice, or never.
 	 */
 	if (chore->fn == groups && (sim.config.names || sim.config.restless))
 		return;

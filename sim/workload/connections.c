@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Simulated processes: making, breaking and re-establishing connections. */
+/* The random workload: creates, breaks and replaces connections. */
 #include <string.h>
 
 #include "base/event.h"
@@ -10,7 +10,7 @@
 /* Time limit for flushing a queue pair in the error state. */
 #define FLUSH_NS (20000 * MS)
 
-/* Create an end, with a new queue pair, or (not NULL) with one in RESET. */
+/* Create an end. again: a queue pair in RESET to be used; NULL: create one. */
 static struct end *make_end(struct actor *a, u8 type, struct qp *again)
 {
 	struct qp_options options = {
@@ -35,7 +35,7 @@ static struct end *make_end(struct actor *a, u8 type, struct qp *again)
 							  131072;
 	e->lazy = chance(a, 0.15);
 	e->returns = options.returns;
-	/* Too short for some datagrams. */
+	/* Sometimes, receives are too short for some datagrams. */
 	if (workload.version > 2 && type == NIC_QPT_UD && !options.srq && chance(a, 0.3))
 		e->capacity = 1064;
 	return e;
@@ -50,7 +50,7 @@ static void give_word(struct end *e)
 		memset(buffer_memory(e->word), 0, 8);
 }
 
-/* Connect ends of two processes, or (b NULL) create a datagram end. psn: first packet number. */
+/* Connect ends of two processes or, with b NULL, create a UD queue pair. psn: first PSN. */
 static void make_ends_with(struct actor *a, struct qp *again, struct actor *b, u8 type, u32 psn)
 {
 	struct qp_options options = { .timeout = 16, .psn = psn, .ipv6 = chance(a, 0.2) };
@@ -150,11 +150,11 @@ static void connect_ends(struct actor *a, struct actor *b, u8 type)
 }
 
 /*
- * Use the same queue pair for another connection. After a reset of the peer's NIC the PSN may be
- * the same as before, too, which must do no harm. Otherwise the PSN differs, as is the
- * responsibility of programs. It also differs if frames are delayed, as frames of the old
- * connection to the NIC's new life may arrive in the new connection. Returns false if the queue
- * pair stays in the error state.
+ * Connect the same queue pair again. Returns false if it cannot be brought to RESET.
+ *
+ * Programs must choose another first PSN, so that packets of the old connection are not valid in
+ * the new one. After a reset of the peer's NIC, this is not necessary: PSN 0, which most
+ * connections have, is used again, unless frames are delayed and may arrive in the new one.
  */
 static bool renew(struct actor *a, struct end *e, struct actor *other)
 {
@@ -171,7 +171,7 @@ static bool renew(struct actor *a, struct end *e, struct actor *other)
 	return true;
 }
 
-/* Replace a failed connection, or a failed datagram end. */
+/* Replace a failed connection or UD queue pair, after its queues have been flushed. */
 static void repair(struct actor *a, struct end *e)
 {
 	struct end *peer = e->peer;
@@ -207,7 +207,7 @@ static void repair(struct actor *a, struct end *e)
 	workload.repairs--;
 }
 
-/* Whether this end's process repairs the connection: one of the two, if both can. */
+/* Whether the process of this end replaces the connection. If both could, only one does. */
 static bool is_ours(const struct end *e)
 {
 	const struct end *peer = e->peer;

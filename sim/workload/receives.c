@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Simulated processes: posting receives. */
+/* The random workload: posts receives. */
 #include "workload/actor.h"
 
+/* Get one or two buffers for a receive. Returns false if there are not enough. */
 static bool get_receive(struct actor *a, struct receive *r, u32 size)
 {
 	u32 first = size;
 
-	/* One or two buffers. The first one can hold the GRH of a datagram. */
+	/* The GRH of a datagram must fit in the first buffer. */
 	if (chance(a, 0.3))
 		first = 64;
 	r->local[0] = buffer_get(&a->pool, first);
@@ -44,13 +45,13 @@ static void stock_end(struct end *e)
 	struct receive *r;
 	struct sge sg[2];
 
-	/* In the error state receives are flushed at once, so each call posts a limited number. */
+	/* Limit the number for each call: in the error state, receives are flushed at once. */
 	for (; want && is_usable(e) && !e->failed && e->nreceive - e->received < most &&
 	       recv_room(e->qp);
 	     want--) {
 		r = check_receive(e, NULL);
 		if (!get_receive(a, r, e->capacity)) {
-			/* Withdraw it: it was not posted. */
+			/* Withdraw the receive from the oracle. */
 			r->done = true;
 			e->nreceive--;
 			return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Simulated processes: random requests of all operations. */
+/* The random workload: posts random requests of all operations. */
 #include "base/trace.h"
 #include "workload/actor.h"
 
 #define MAX_DATAGRAM 4096
 #define MAX_REQUESTS_AT_ONCE 4
-/* Limit of consecutive unsignaled requests, so that free entries of the queue become known. */
+/* Limit of consecutive unsignaled requests. */
 #define MAX_SILENT 4
 
 static u32 random_length(struct actor *a, u32 max)
@@ -48,7 +48,7 @@ static u8 random_opcode(struct actor *a, u8 type)
 		VNET_WR_BIND_MW,
 		VNET_WR_LOCAL_INV,
 		VNET_WR_SEND_INV,
-		/* Not in earlier workloads. */
+		/* Not in workloads up to version 3. */
 		VNET_WR_ATOMIC_WRITE,
 		VNET_WR_ATOMIC_WRITE,
 	};
@@ -216,7 +216,7 @@ static bool prepare_data(struct work *w, struct vnet_send_wqe *wqe)
 		w->length = random_length(a, max_length(e, w->opcode));
 	if (w->opcode == VNET_WR_ATOMIC_WRITE)
 		w->length = 8;
-	/* Messages that may be lost must be distinguishable. */
+	/* The oracle must be able to distinguish messages that may be lost. */
 	if (e->type != NIC_QPT_RC && w->opcode == VNET_WR_SEND && w->length < 8)
 		w->length = 8;
 	if (w->opcode == VNET_WR_RDMA_WRITE || w->opcode == VNET_WR_RDMA_WRITE_IMM ||
@@ -269,7 +269,7 @@ static bool prepare_atomic(struct work *w, struct vnet_send_wqe *wqe)
 	return true;
 }
 
-/* Bind or invalidate a window. A peer may also invalidate it, by a send. */
+/* Bind or invalidate the window of this end. The peer may also invalidate it, by SEND_INV. */
 static bool prepare_window(struct work *w, struct vnet_send_wqe *wqe)
 {
 	struct end *e = w->end;
@@ -289,7 +289,7 @@ static bool prepare_window(struct work *w, struct vnet_send_wqe *wqe)
 	if (!e->window_buffer || is_lost(e->window_buffer->process, e->window_buffer->life))
 		return false;
 	e->window_key = (key & ~0xffu) | ((key + 1) & 0xff);
-	/* Bind the window to the region of the whole pool: the oracle knows what may be written. */
+	/* The window covers all buffers of its class. The oracle detects writes to others. */
 	wqe->bind = (struct vnet_wqe_bind){
 		.addr = address_at(e->actor->process, e->actor->pool.base[1]),
 		.length = e->actor->pool.room[1],
@@ -326,7 +326,7 @@ static bool prepare(struct work *w, struct vnet_send_wqe *wqe)
 	}
 }
 
-/* An address that reaches no queue pair. The oracle expects no delivery. */
+/* Make the address one that reaches no queue pair. The oracle expects no delivery. */
 static void misaddress(struct work *w, struct vnet_send_wqe *wqe)
 {
 	switch (below(w->end->actor, 3)) {
@@ -359,15 +359,15 @@ static bool address(struct work *w, struct vnet_send_wqe *wqe)
 		to_address_ipv6(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
 	else
 		to_address(wqe, w->to->qp->process->node->index, w->to->qp->qpn);
-	/* By any GID of the NIC. */
+	/* Use any GID of the NIC. */
 	if (sim.config.names && wqe->ud.sgid_index)
 		node_name(w->to->qp->process->node->index, (u32)(w->id % (sim.config.names + 1)),
 			  wqe->ud.dgid);
 	w->to_ready = w->to->ready;
-	/* By LID only, without a GRH. */
+	/* Sometimes address by LID only, without a GRH. */
 	if (sim.config.lids)
 		wqe->ud.no_grh = chance(e->actor, 0.5);
-	/* The sender is only informed if its queue pair reports deliveries. */
+	/* Wrong addresses are more frequent if the queue pair reports undeliverable messages. */
 	if (chance(e->actor, e->returns ? 0.1 : 0.02))
 		misaddress(w, wqe);
 	return true;
@@ -430,7 +430,7 @@ static bool is_read(const struct end *e)
 	return e->nwork && e->work[e->nwork - 1]->opcode == VNET_WR_RDMA_READ;
 }
 
-/* Send the data that a read brings, with a fence, which must wait for the read. */
+/* Send the data that a read returns. The fence must delay the send until the read completes. */
 static bool relay(struct end *e, struct work *read)
 {
 	struct work *w;

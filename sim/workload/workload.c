@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Simulated processes of random schedules: their main loop, and their replacement after death. */
+/* The random workload: the main loop of processes, and their replacement after death. */
 #include <string.h>
 
 #include "base/event.h"
@@ -37,7 +37,7 @@ static void actor_equip(struct actor *a)
 	a->counter = new_counter(a);
 }
 
-/* Memory for many lives of the NIC. */
+/* Size of an address space: enough for the buffers of many lives of the NIC. */
 static u64 space_bytes(void)
 {
 	return workload.version == 1 ? FIRST_SPACE_BYTES : SPACE_BYTES;
@@ -70,7 +70,7 @@ static bool poll_all(struct actor *a)
 	return any;
 }
 
-/* Let a queue pair drain (SQD) for a while: requests are posted, but not executed. */
+/* Sometimes bring a queue pair to SQD, and later back: requests are posted, but not executed. */
 static void drain_some(struct actor *a)
 {
 	u32 n, i;
@@ -83,7 +83,7 @@ static void drain_some(struct actor *a)
 			continue;
 		if (e->drains_until && event_now() >= e->drains_until) {
 			e->drains_until = 0;
-			/* A request may have failed meanwhile. */
+			/* The queue pair may have failed meanwhile. */
 			if (workload.version > 1 && (e->failed || state_of(e->qp) != NIC_QPS_SQD))
 				continue;
 			set_state(e->qp, NIC_QPS_RTS);
@@ -95,7 +95,7 @@ static void drain_some(struct actor *a)
 	}
 }
 
-/* Sometimes register a region, set an SRQ limit, or resize a CQ. */
+/* Sometimes register or deregister a region, set an SRQ limit, or resize a CQ. */
 static void potter(struct actor *a)
 {
 	struct process *p = a->process;
@@ -121,7 +121,7 @@ static void rest(struct actor *a, bool busy)
 	if (chance(a, 0.02))
 		ns = below(a, 200000);
 	a->idle = busy ? 0 : a->idle < longest ? a->idle + 1 : longest;
-	/* Without work, look less and less often. */
+	/* Without work, sleep longer and longer. */
 	if (a->idle > 4)
 		ns = (2 * US) << a->idle;
 	if (a->idle > 4 && chance(a, 0.3)) {
@@ -132,7 +132,7 @@ static void rest(struct actor *a, bool busy)
 	sleep_for(a->process, ns);
 }
 
-/* Whether two processes on different nodes are left. */
+/* Whether there are still living processes on two different nodes. */
 static bool some_are_left(void)
 {
 	const struct node *first = NULL;
@@ -178,7 +178,7 @@ static void cleanup_program(struct process *helper, void *arg)
 	workload.repairs--;
 }
 
-/* The daemon learns of the death a little later. */
+/* The time at which the agent notices the death of a process. */
 static u64 burial(struct actor *a)
 {
 	return event_now() + (workload.version > 4 ? below(a, 300) * US : 0);

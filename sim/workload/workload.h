@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What the processes of a random schedule do: requests, receives, polling, repair of
- * connections.
- */
+/* The random workload: processes that post, poll, repair connections, and execute chores. */
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
@@ -14,17 +11,17 @@ struct workload {
 	struct random random;
 	struct actor *actor[MAX_ACTORS];
 	u32 nactors;
-	/* Requests that remain to be posted. */
+	/* Number of requests that remain to be posted. */
 	u32 left;
 	u32 total;
 	/* All requests are complete: programs return. */
 	bool stop;
 	/*
-	 * Connections that are being repaired, and dead processes whose objects are being
-	 * destroyed.
+	 * Number of connections that are being repaired, and of dead processes whose objects are
+	 * being destroyed.
 	 */
 	u32 repairs;
-	/* Version of the workload: the meaning of older seeds does not change. */
+	/* Version: with an older one, seeds keep their meaning. */
 	u32 version;
 	u32 deaths;
 };
@@ -33,10 +30,10 @@ extern struct workload workload;
 
 /* Create a process with queues and buffers on this node. */
 struct actor *actor_new(struct node *node, u64 seed);
-/* Create a connection of two processes, or (b NULL) a datagram end. */
+/* Create a connection of two processes or, with b NULL, a UD queue pair. */
 void make_ends(struct actor *a, struct actor *b, u8 type);
 void actor_program(struct process *p, void *arg);
-/* A process was killed: destroy its objects, and replace it. */
+/* process_died: let the agent destroy the objects of a killed process, and replace it. */
 void actor_died(struct process *p);
 /* Fail a connection, so that one of its processes repairs it. */
 void give_up(struct end *end);
