@@ -4,7 +4,7 @@
  *
  * Programs poll the last bytes of an RDMA write, and then read the others. On x86, the
  * kernel copies by fast string instructions, which may store cache lines in any order. Only
- * two consecutive copies are ordered.
+ * the stores of two consecutive copies are ordered.
  */
 #include "options.h"
 #include "pair.h"
@@ -46,7 +46,7 @@ static void await_value(const uint64_t *word, uint64_t value)
 		;
 }
 
-/* Checks from the end, which is most likely to arrive late. */
+/* Checks the words from the end: these are most likely to arrive late. */
 static bool body_arrived(const struct copy_order *b, uint64_t value)
 {
 	for (size_t i = b->words - 1; i-- > 0;)

@@ -59,8 +59,8 @@ run_server(const struct bench_options *opt, pair_fn server, struct pair *pair, v
 }
 
 /*
- * Handler of SIGCHLD. A client that spins, or sleeps in a datagram socket, would not notice
- * that its server has failed.
+ * Handler of SIGCHLD: exits if the server has failed. Otherwise a client that spins, or sleeps
+ * in a datagram socket, would wait forever.
  */
 static void on_server_end(int signo, siginfo_t *info, void *context)
 {

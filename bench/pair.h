@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Runs a benchmark as two processes, each on its own CPU: the client measures, the server
- * serves.
- */
+/* Runs a benchmark as two processes, client and server, which --cpus pins to CPUs. */
 #ifndef VNET_BENCH_PAIR_H
 #define VNET_BENCH_PAIR_H
 
@@ -18,9 +15,9 @@ struct pair {
 typedef int (*pair_fn)(struct pair *pair, void *arg); /* returns an exit status */
 
 /*
- * Forks the server, runs the client in the calling process, ends both, and returns an exit
- * status, which is 0 only if both succeeded. If the peer dies, pair_await() fails. The
- * server does not outlive its parent.
+ * Forks the server, runs the client in the calling process, and waits for the server. Returns
+ * an exit status: 0 only if both succeeded. If the server fails first, the calling process exits.
+ * The server does not outlive its parent.
  */
 int pair_run(const struct bench_options *opt, pair_fn server, pair_fn client, void *arg);
 

@@ -2,9 +2,9 @@
 /*
  * Compares the system calls that copy into another process's memory.
  *
- * The user-mode platform chooses among them by these results: by size, by whether the last
- * bytes are a separate iovec, and by the cost of checking first whether the address space
- * is still the one that was registered.
+ * The user-mode platform chooses its calls by these results: by size, by whether the last bytes
+ * are a separate iovec, and by the cost of a check that the address space is still the
+ * registered one.
  */
 #include "measure.h"
 #include "options.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * System calls without the C library's wrappers, which are cancellation points.
+ * The copies of remote.h, by system calls without the C library's wrappers.
  *
- * The NIC does not use the wrappers either.
+ * The user-mode platform does not use the wrappers either, as they are cancellation points.
  */
 #include "remote.h"
 
@@ -53,7 +53,7 @@ int remote_open_mem(pid_t pid)
 	return fd;
 }
 
-/* A short copy does not set errno: the destination was unmapped half-way. */
+/* Returns 0 or an errno value. A short copy sets no errno: the memory was unmapped half-way. */
 static int copied(long n, size_t expected)
 {
 	if (n < 0)

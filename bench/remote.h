@@ -13,7 +13,7 @@ struct remote_copy {
 	pid_t pid; /* the target process, for process_vm_writev() */
 	int memfd; /* its /proc/PID/mem, for pread(), pwrite() and pwritev() */
 	size_t len;
-	/* With REMOTE_PROOF: one byte, and where it is stored before all others. */
+	/* With REMOTE_PROOF: the byte that is copied first, and its destination. */
 	struct iovec proof_local, proof_remote;
 	struct iovec local[REMOTE_SEGS];
 	struct iovec remote[REMOTE_SEGS];
@@ -26,7 +26,7 @@ enum remote_split {
 	/* The last 8 bytes (the second half, if there are at most 8) are a separate iovec. */
 	REMOTE_SPLIT_LOCAL = 1,
 	REMOTE_SPLIT_REMOTE = 2,
-	/* The first iovec is one byte, to a page that only the right address space has. */
+	/* The first iovec is one byte, to a page that exists only in the right address space. */
 	REMOTE_PROOF = 4,
 };
 

@@ -2,8 +2,8 @@
 /*
  * Measures ping-pong by writes into the memory of a process that polls it.
  *
- * That is the cost of an RDMA write between two processes if it consists only of the
- * kernel's copy and the transfer of the polled cache line.
+ * This is the lower bound for an RDMA write between two processes: the kernel's copy and the
+ * transfer of the polled cache line.
  */
 #include "measure.h"
 #include "options.h"

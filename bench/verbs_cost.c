@@ -2,8 +2,8 @@
 /*
  * Measures the CPU time of a request, with both ends of a connection in one thread.
  *
- * The results include no waiting and no cache line transfers between CPUs. So they suit a
- * profiler that counts instructions.
+ * The results include neither waits nor cache line transfers between CPUs. So the program suits
+ * profilers that count instructions.
  */
 #include <stdio.h>
 #include <string.h>

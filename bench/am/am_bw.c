@@ -67,8 +67,8 @@ static int send_async(void *arg, size_t size)
 }
 
 /*
- * Waits for the answer to a FLUSH request, which follows all messages. (Exact only where
- * messages of different classes arrive in order: not with mapping v1.)
+ * Waits for the answer to a FLUSH request, which is sent after all messages. This is exact only
+ * if messages of different classes arrive in order, which mapping v1 does not ensure.
  */
 static int drain(void *arg)
 {

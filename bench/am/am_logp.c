@@ -2,8 +2,8 @@
 /*
  * Measures LogP of Active Messages, with short requests and short replies.
  *
- * The server's handlers run while it polls, the client's while it polls for answers or
- * waits for a credit.
+ * Handlers of the server run while it polls. Those of the client run while it polls for answers,
+ * or waits for a credit.
  */
 
 #include "am_side.h"
@@ -82,8 +82,8 @@ static int look(void *arg)
 }
 
 /*
- * Messages arrive in order, so an answer to one more request shows that all before it have
- * arrived.
+ * Waits until all messages have arrived. Messages arrive in order, so the answer to one more
+ * request shows that all one-way messages before it have arrived.
  */
 static int drain(void *arg)
 {

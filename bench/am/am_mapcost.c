@@ -25,7 +25,7 @@ static void on_answer(void *token, int32_t a0, int32_t a1)
 	outstanding--;
 }
 
-/* Resets the server's counts. Steps that are in progress, around this handler, are not counted. */
+/* Resets the server's counts. The steps in progress, which call this handler, are not counted. */
 static void on_reset(void *token)
 {
 	am_cost_reset(STEPS_LIMIT_NS, NULL);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Virtual networks of a client and a server's endpoint, with a server thread for each
- * (paper 000, E9).
+ * Virtual networks: each client has its own server endpoint and server thread (paper 000, E9).
  *
  * A server thread sleeps until a message arrives, disables events, handles all messages,
  * and enables events again.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* An Active Messages endpoint in each of a job's two processes, mapped to each other. */
+/* Two Active Messages endpoints, one in each process of a job, which are mapped to each other. */
 #ifndef VNET_BENCH_AM_SIDE_H
 #define VNET_BENCH_AM_SIDE_H
 

@@ -8,8 +8,8 @@
 #define BANDWIDTH_MAX (1u << 20)
 
 /*
- * Sends a message of @size bytes, waiting for room if necessary. 0, or an error, which ends
- * the measurement.
+ * Sends a message of @size bytes, waiting for room if necessary. Returns 0, or an error, which
+ * ends the measurement.
  */
 typedef int (*bandwidth_send_fn)(void *arg, size_t size);
 /* Waits until no message is outstanding. */

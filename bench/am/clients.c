@@ -7,7 +7,7 @@
 
 /* Long enough for many time slices, if there are more processes than CPUs. */
 #define RUN_MS 3000u
-/* Polling time before sleeping: a little more than an idle server needs to answer. */
+/* Time of polling before the client sleeps: a little more than an idle server needs to answer. */
 #define SPIN_NS 20000u
 
 /* Result of a client. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A job of one server, rank 0, and several clients, and the report of their request rates. */
+/* A job of one server, rank 0, and several clients; measures the request rate of each client. */
 #ifndef VNET_BENCH_CLIENTS_H
 #define VNET_BENCH_CLIENTS_H
 

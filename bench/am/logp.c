@@ -6,10 +6,10 @@
  * when the last of the M requests is sent; waiting for outstanding answers is not included.
  * The time per message is:
  *
- *   few, without a delay     o_s: nothing is waited for
+ *   few, without a delay     o_s: no send waits for room
  *   many, without a delay    g: the slowest stage determines the rate
- *   a delay beyond g and     o_s + delay + o_r: each poll finds an answer, and nothing
- *   the round trip           is waited for
+ *   a delay beyond g and     o_s + delay + o_r: each poll finds an answer, and no send
+ *   the round trip           waits
  *
  * L is half a round trip minus o_s and o_r. Each burst size is measured many times; the
  * result is the median, which interruptions do not affect. After each burst, the same

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Measures the LogP parameters of anything that sends requests and receives answers.
+ * Measures the LogP parameters of a transport that sends requests and receives answers.
  *
  * The method is that of Culler, Liu, Martin and Yoshikawa ("Assessing Fast Network
  * Interfaces", 1996).
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 /*
- * What is measured. All functions return 0, or a value that ends the measurement. A time is
- * that from call to return, so it includes any wait.
+ * The transport. All functions return 0, or a value that ends the measurement. A call is measured
+ * until it returns, including its waits.
  */
 struct logp_subject {
 	/* Sends a request, waiting for room if necessary. @answer: the request will be answered. */

@@ -239,7 +239,7 @@ void raw_post_recv(struct raw *raw, size_t offset, uint32_t size)
 	raw_check(raw, "posting a receive", ibv_post_recv(raw->qp, &wr, &bad));
 }
 
-/* Completions are in order. wr_id is the number of sends since the last signaled one. */
+/* Polls send completions. wr_id is the number of sends that a completion covers. */
 static void reap(struct raw *raw)
 {
 	struct ibv_wc wc[RAW_SIGNAL];

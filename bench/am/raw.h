@@ -10,7 +10,7 @@
 
 #define RAW_INLINE 64 /* bytes to send inline, if the device supports that */
 
-/* What a process sends to the other one for the connection. */
+/* Connection parameters that the processes exchange. */
 struct raw_name {
 	uint32_t qpn;
 	uint32_t rkey;
@@ -26,7 +26,7 @@ struct raw {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *send_cq, *recv_cq;
-	struct ibv_srq *srq; /* the queue pair then only receives; NULL: it has a receive queue */
+	struct ibv_srq *srq; /* of a queue pair that only receives; NULL: it has a receive queue */
 	struct ibv_qp *qp;
 	uint8_t *buffer;
 	uint32_t depth; /* length of each queue */
@@ -34,7 +34,7 @@ struct raw {
 	uint8_t port;
 	uint8_t reads; /* outstanding RDMA reads, in each direction */
 	int gid_index;
-	unsigned int in_queue; /* sends that are not known to be complete */
+	unsigned int in_queue; /* sends without a polled completion */
 	unsigned int since_signal; /* sends since the last signaled one */
 	struct raw_name mine, theirs;
 };
@@ -45,20 +45,14 @@ struct raw {
  */
 void raw_open(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
 /*
- * The same in two steps. raw_begin() makes all but the queue pair. Then the caller may set
- * srq, and replace recv_cq.
+ * The same in two steps. raw_begin() makes all objects but the queue pair. Then the caller may
+ * set srq, and replace recv_cq.
  */
 void raw_begin(struct raw *raw, struct two *two, const char *device, uint32_t depth, size_t size);
 void raw_connect(struct raw *raw);
-/*
- * Destroys all that raw_open() made, and recv_cq. The caller has destroyed its shared
- * receive queue.
- */
+/* Destroys all objects of raw_open(), and recv_cq. The caller must have destroyed its SRQ. */
 void raw_close(struct raw *raw);
-/*
- * Destroys the queue pair only, which must be done before its shared receive queue is
- * destroyed. Both processes must call it.
- */
+/* Destroys the queue pair only. Needed before the caller destroys its SRQ. Collective. */
 void raw_disconnect(struct raw *raw);
 
 /* End the job if @err, or the completion's status, is an error. */

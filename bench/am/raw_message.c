@@ -9,10 +9,7 @@
 /* Kind of a message: its first byte. */
 enum kind { ANSWER, REQUEST, ONE_WAY, HALF_WINDOW, FLUSH, END };
 
-/*
- * Returns the buffer for a send. If it is not inline, it has a buffer of its own until it
- * is complete.
- */
+/* Returns the buffer for a send: for inline sends the same one, else `depth` buffers in turn. */
 static uint8_t *place(struct raw_messages *m)
 {
 	if (m->wr.send_flags & IBV_SEND_INLINE)
@@ -43,7 +40,7 @@ static void take_one_way(struct raw_messages *m)
 	}
 }
 
-/* Handles a message. False: it was the last one. */
+/* Handles a message by its kind. False: it was the last one. */
 static bool act(struct raw_messages *m, enum kind kind)
 {
 	switch (kind) {
@@ -69,8 +66,8 @@ static bool act(struct raw_messages *m, enum kind kind)
 }
 
 /*
- * Answers before it reposts the receive: the peer waits for the answer, and there are
- * enough receives.
+ * Handles a completion. The answer is sent before the receive is reposted, because the peer waits
+ * for the answer, and other receives are posted.
  */
 static bool receive(struct raw_messages *m, const struct ibv_wc *wc)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Small messages over plain verbs with a window, the minimum that flow control needs.
+ * Small messages over plain verbs, with a window as flow control.
  *
- * A sender must not send more messages than the peer has receives. A request is answered by
+ * The window limits outstanding messages to the receives of the peer. A request is answered by
  * a message. One-way messages are acknowledged by one message for half a window.
  */
 #ifndef VNET_BENCH_RAW_MESSAGE_H

@@ -2,8 +2,8 @@
 /*
  * Measures RDMA writes and reads of plain verbs.
  *
- * For each, it prints the time from posting until completion, and the time per operation in
- * a stream. Writes are inline if the device supports that.
+ * For each, it prints the time from post to completion, and the time per operation in a
+ * stream. Writes are inline if the device supports that.
  */
 #include <stdio.h>
 
@@ -84,7 +84,7 @@ static void tell(struct rdma *r)
 	one(r);
 }
 
-/* Polls, like the servers of benchmarks with messages, so that its CPU is busy in the same way. */
+/* Polls, so that the CPU of the server is as busy as in benchmarks with messages. */
 static void await_flag(const struct rdma *r)
 {
 	while (!__atomic_load_n(&r->raw.buffer[FLAG], __ATOMIC_RELAXED))

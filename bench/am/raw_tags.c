@@ -2,9 +2,9 @@
 /*
  * Measures tag matching by the device (paper 001, F53 to F59 and E15).
  *
- * It compares the latency of small messages with that of plain receives. For large
- * messages, which the receiver's device transfers, it measures how much of the transfer
- * overlaps with computation.
+ * For small messages, it compares the latency with that of plain receives. For large messages,
+ * which the receiver's device reads (rendezvous), it measures how much of the transfer overlaps
+ * with computation.
  */
 #include <stdio.h>
 #include <stdbool.h>
@@ -64,7 +64,7 @@ static int plain_turn(void *arg)
 	return 0;
 }
 
-/* For both kinds of receives, one more is posted than needed when a message arrives. */
+/* As with plain receives, two buffers are posted when a message arrives. */
 static int tagged_turn(void *arg)
 {
 	struct bench *b = arg;

@@ -28,8 +28,8 @@ static void post_fin(struct tags *t)
 }
 
 /*
- * The CQ gets a completion channel, because the message by which the peer's device ends a
- * rendezvous must wake this process.
+ * The receive CQ needs a completion channel: the FIN message, by which the peer's device ends a
+ * rendezvous, must wake this process.
  */
 static void open_out(struct tags *t)
 {
@@ -77,7 +77,7 @@ void tags_open(struct tags *t, struct two *two, const char *device, size_t size)
 {
 	raw_begin(&t->out, two, device, DEPTH, size);
 	raw_begin(&t->in, two, device, DEPTH, size);
-	/* In each turn, both sides connect the same pair of queue pairs. */
+	/* In each turn, `out` of one process is connected to `in` of the other one. */
 	for (int turn = 0; turn < 2; turn++) {
 		if (two->client == !turn)
 			open_out(t);
@@ -162,7 +162,7 @@ static bool look(struct tags *t)
 	while (!complete && !ibv_start_poll(t->cq, &attr)) {
 		enum ibv_wc_status status = t->cq->status;
 
-		/* A rendezvous has a completion for the match before. */
+		/* A rendezvous has two completions: for the match, and for the data. */
 		complete = ibv_wc_read_opcode(t->cq) == IBV_WC_TM_RECV &&
 			   ibv_wc_read_wc_flags(t->cq) & IBV_WC_TM_DATA_VALID;
 		ibv_end_poll(t->cq);
@@ -192,7 +192,7 @@ static bool look_fetched(struct tags *t)
 	return true;
 }
 
-/* Requests the event before looking, so that no completion is missed. */
+/* Requests the event before it polls, so that no completion is missed. */
 static void await_asleep(struct tags *t, bool (*look_for)(struct tags *t),
 			 struct ibv_comp_channel *channel, struct ibv_cq *cq)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two connections to the other process, one per direction, whose receiver matches tags
- * (IBV_SRQT_TM).
+ * Two connections to the other process, one per direction, with tag matching (IBV_SRQT_TM).
  *
- * There are two because a queue pair that receives with tag matching has no sends of its
- * own.
+ * There are two because programs cannot send on a queue pair whose SRQ matches tags: the device
+ * uses its send queue.
  */
 #ifndef VNET_BENCH_TAGS_H
 #define VNET_BENCH_TAGS_H
@@ -33,10 +32,7 @@ void tags_expect(struct tags *tags, uint64_t tag, size_t offset, uint32_t length
 
 /* Sends @length bytes, at most 32, from the beginning of out.buffer. */
 void tags_send(struct tags *tags, uint64_t tag, uint32_t length);
-/*
- * Sends a rendezvous message for @length bytes of out.buffer, which the peer's device then
- * reads.
- */
+/* Sends a rendezvous message: the peer's device reads @length bytes of out.buffer by RDMA. */
 void tags_offer(struct tags *tags, uint64_t tag, uint32_t length);
 
 /* Wait until the data of an expected message have arrived, by polling or asleep. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A job of two processes, each on its CPU: rank 0, the client, measures and prints; rank 1
- * serves.
- */
+/* A job of two processes: rank 0, the client, measures and prints; rank 1 serves. */
 #ifndef VNET_BENCH_TWO_H
 #define VNET_BENCH_TWO_H
 
@@ -18,8 +15,8 @@ struct two {
 };
 
 /*
- * Parses the command line into @opt, and joins the job. Exits if the job is not of two
- * processes.
+ * Parses the command line into @opt, joins the job, and pins the process to its CPU (--cpus).
+ * Ends the job if it does not have two processes.
  */
 void two_open(struct two *two, int argc, char **argv, const struct bench_program *prog,
 	      struct bench_options *opt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A Split-C benchmark of two processors: 0 measures, 1 serves. */
+/* A Split-C benchmark of two processors: processor 0 measures, processor 1 serves. */
 #ifndef VNET_BENCH_SPLITC_SIDE_H
 #define VNET_BENCH_SPLITC_SIDE_H
 
@@ -15,7 +15,7 @@ void side_open(int argc, char **argv, const struct bench_program *prog, struct b
 
 /*
  * Collective: allocates @size bytes on each processor. Returns this processor's memory;
- * *@theirs is the other one's.
+ * *@theirs is that of the other one.
  */
 void *side_memory(size_t size, splitc_gptr *theirs);
 

@@ -2,7 +2,7 @@
 /*
  * Measures the bandwidth of Split-C's bulk operations by size, from one sender.
  *
- * There are streams of puts, gets and stores. Each ends when all data have arrived.
+ * A stream of puts, gets or stores ends when all data have arrived.
  */
 #include "bandwidth.h"
 #include "side.h"
@@ -38,7 +38,7 @@ static int sync_all(void *arg)
 	return 0;
 }
 
-/* A store reports no completion to its sender, but a read after it is executed behind it. */
+/* A store reports no completion to its sender. A later read is executed after it. */
 static int read_behind(void *arg)
 {
 	(void)arg;

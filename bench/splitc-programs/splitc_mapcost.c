@@ -2,7 +2,7 @@
 /*
  * Measures the steps of a get of 8 bytes, on both sides, by the marks of am_cost.h.
  *
- * Each get is waited for.
+ * The program waits for each get before the next one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -67,10 +67,7 @@ int main(int argc, char **argv)
 	struct bench_options opt = { .iters = 100000, .cpu = { -1, -1 } };
 
 	side_open(argc, argv, &prog, &opt);
-	/*
-	 * Calibrates the marks. On the server, reset() runs within a step, where that is
-	 * not possible.
-	 */
+	/* Calibrates the marks. This is not possible in reset(), which runs within a step. */
 	am_cost_reset(STEPS_LIMIT_NS, NULL);
 	side_memory(sizeof(struct am_cost) * AM_COST_STEPS, &theirs);
 	splitc_on_one measure(opt.iters);

@@ -4,10 +4,10 @@
  *
  *	op NAME TYPE ns
  *
- * Reads and writes: from call to return. Gets and puts: a stream that ends when the last
- * one is complete. Stores: a stream that ends when the last one has been sent. Then, for 32
- * bytes: a read, and a store from the call until the other processor has seen it, which is
- * half of a round trip of two stores.
+ * Reads and writes are measured from call to return. A stream of gets or puts ends when the
+ * last one is complete, a stream of stores when the last one has been sent. For 32 bytes, a
+ * read is measured, and half of a round trip of two stores: the time until the other processor
+ * has seen a store.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static uint64_t stream(const struct operation *o, unsigned long n)
 	if (o->kind == SPLIT_PHASE)
 		splitc_sync();
 	else
-		splitc_poll(); /* sends stores that are held back */
+		splitc_poll(); /* sends stores that were delayed */
 	time = now_ns() - start;
 	/* A read after the stores ensures that they have arrived. */
 	if (o->kind == ONE_WAY)

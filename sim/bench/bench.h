@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Experiments of the papers in the simulator: clusters, flows of requests, and tables of
- * results.
- */
+/* Simulated experiments of the papers: clusters, flows of requests, and reports. */
 #ifndef SIM_BENCH_H
 #define SIM_BENCH_H
 
@@ -22,21 +19,21 @@ struct cluster {
 	/* File of costs in the simulator's folder; NULL for the default costs. */
 	const char *costs;
 	u32 frames;
-	/* Processes that poll run the link, so acknowledgements are collected. */
+	/* Processes receive frames (sim_config.polled), so acknowledgements are collected. */
 	bool polled;
 	/* payload 0: the firmware's defaults. */
 	struct nic_settings settings;
 	/* Probability that a frame, or an ATM cell, is lost. */
 	double loss, cell_loss;
-	/* Changes the costs after they have been read; NULL: no change. */
+	/* Changes the costs that have been read; NULL: no change. */
 	void (*tune)(struct cost *cost);
 };
 
 void cluster_make(const struct cluster *cluster);
 
 /*
- * A flow: a client that sends requests to a server by a connection of its own, with up to
- * `window` requests outstanding. Results are of the time between `from` and `until` (ns).
+ * A flow: a client that sends requests to a server over a connection of its own, with up to
+ * `window` requests outstanding. Results are measured between `from` and `until` (ns).
  */
 struct flow {
 	u32 client_node, server_node;
@@ -54,7 +51,7 @@ struct flow {
 	double latency_sum;
 	u32 *latency;
 	u32 nlatency, latency_room;
-	/* Requests completed in each slice of time. */
+	/* Number of requests completed in each time slice. */
 	u32 *slice;
 	u32 nslices;
 	u64 slice_ns;
@@ -77,7 +74,7 @@ double flow_bandwidth(const struct flow *f);
 double flow_latency(const struct flow *f);
 double flow_percentile(struct flow *f, double which);
 
-/* Results of many clients of one server. */
+/* Results of n clients of one server. */
 struct crowd {
 	/* Sums: requests per second, and MB/s of requests. */
 	double rate, bandwidth;
@@ -90,7 +87,7 @@ struct crowd {
 	double latency;
 };
 
-/* Run n clients like `like`, on one node each, and a server on node 0. Sets cluster.nodes. */
+/* Run n clients with parameters `like`, on nodes 1 to n, and a server on node 0. */
 struct crowd crowd_run(struct cluster cluster, u32 n, const struct flow *like);
 
 /* --- reports */
@@ -104,7 +101,7 @@ struct report {
 	double cell[MAX_ROWS][MAX_COLUMNS];
 	/* Row names, if the first column is not a number. */
 	const char *label[MAX_ROWS];
-	/* Columns to plot over the first one. The verdict is a sentence. */
+	/* Columns to plot over the first one. */
 	u32 plot[4], plots;
 	char verdict[512];
 };

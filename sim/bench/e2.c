@@ -2,18 +2,18 @@
 /*
  * E2 (000): cost of each part of the protocol, in round-trip time and gap.
  *
- * Protection is not a part: keys and tags are checked with each frame, and the cost model has
+ * Protection is not measured: keys and tags are checked with each frame, and the cost model has
  * one cost for all processing of a received frame. Acknowledgements do not add to the round
- * trip, as they are sent and received while the hosts poll. The round trip is longer if they are
- * piggybacked on the next message: then a request completes no earlier than its reply arrives.
+ * trip, as they are sent and received while the hosts poll. If they are piggybacked on the next
+ * message, the round trip is longer: a request then completes no earlier than its reply arrives.
  */
 #include "bench.h"
 
 enum part {
-	/* Baseline: acknowledgements cost nothing, and rounds of the NIC processor neither. */
+	/* Baseline: acknowledgements and rounds of the NIC processor cost no time. */
 	PART_NOTHING,
 	PART_ANSWERS,
-	/* With acknowledgements and the rounds of the NIC processor, which serve the timers. */
+	/* With the costs of acknowledgements, and of the rounds that serve the timers. */
 	PART_TIMERS,
 };
 
@@ -47,13 +47,14 @@ static void (*const without[])(struct cost *cost) = {
 };
 
 /*
- * Only the NIC costs time, as the gap of AM-II was the NIC's: hosts take no time, and there is
- * no DMA, which short messages do not need there. With the costs of a host, the host would
- * determine the gap. It has two regimes then. Up to 15 outstanding messages, the gap is 5.7 us,
- * the time to post and poll one message, while the NIC sends. From 18 on it is 8.8 us: the NIC
- * sends all that it finds, then receives acknowledgements faster than the host polls them. So
- * the host never finds its CQ empty before it can post a whole window, and NIC and host
- * alternate instead of working in parallel.
+ * Only operations of the NIC cost time, because in AM-II, the NIC determined the gap. There is no
+ * DMA, which short messages did not need in AM-II.
+ *
+ * With the costs of a host, the host determines the gap, and there are two regimes. Up to 15
+ * outstanding messages, the gap is 5.7 us: the host posts and polls one message while the NIC
+ * sends another. From 18 on, it is 8.8 us: the NIC sends all posted messages, and then receives
+ * acknowledgements faster than the host polls them. So the host empties its CQ only when it can
+ * post a whole window, and host and NIC work in turn instead of in parallel.
  */
 static void only_the_nic(struct cost *cost)
 {

@@ -31,9 +31,9 @@ static void run(struct report *r)
 	u32 i, n = sizeof(clients) / sizeof(clients[0]);
 
 	/*
-	 * Links with back-pressure share bandwidth by input: each switch serves its inputs in
-	 * turn, regardless of the number of clients behind each. The fairness of the transport
-	 * itself shows if all clients are at one switch.
+	 * Links with back-pressure share bandwidth between inputs: each switch serves its inputs
+	 * in turn, regardless of the number of clients behind each. To measure the fairness of
+	 * the transport itself, connect all clients to one switch.
 	 */
 	r->title = "many clients to one server: bulk";
 	r->published = "sustained MB/s; each client has a fair share";

@@ -121,6 +121,7 @@ static struct flow *flow_of(struct flow_server *s, u32 qpn)
 	return NULL;
 }
 
+/* Program of a server: polls or sleeps, and replies to requests. */
 static void serve(struct process *p, void *arg)
 {
 	struct flow_server *s = arg;
@@ -168,8 +169,8 @@ static void note(struct flow *f, u64 began)
 }
 
 /*
- * Client: requests complete, or are replied to, in order, so a completion is that of the oldest
- * request.
+ * Program of a client. Requests complete, or are replied to, in order. So each completion or reply
+ * belongs to the oldest outstanding request.
  */
 static void ask(struct process *p, void *arg)
 {
@@ -235,10 +236,7 @@ static u32 queue_of(u32 window)
 
 static void flow_make(struct flow *f, struct flow_server *s)
 {
-	/*
-	 * The long timeout keeps a client connected that is starved by others during the whole
-	 * flow.
-	 */
+	/* With a long timeout, a client that is starved during the whole flow stays connected. */
 	struct qp_options options = { .sq_entries = queue_of(f->window),
 				      .rq_entries = queue_of(f->window),
 				      .timeout = LONG_TIMEOUT };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Incast: many to one, over a switch that drops frames when a queue is full. Measures the effect
- * of adaptive senders, which use fewer channels after losses.
+ * Incast: many to one, over a switch that drops frames when a queue is full. Compares adaptive
+ * senders, which use fewer channels after losses, with senders that always use all.
  */
 #include "bench.h"
 

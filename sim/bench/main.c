@@ -269,7 +269,7 @@ static void conduct(const struct orders *o, const struct experiment *e, bool fir
 		print_text(&report);
 	fflush(stdout);
 	if (o->plots) {
-		/* An error shows when files are created in it. */
+		/* If mkdir() fails, plot_file() reports it. */
 		(void)mkdir(o->plots, 0777);
 		write_plot(&report, o->plots);
 		run_gnuplot(&report, o->plots);

@@ -11,7 +11,7 @@
 
 static struct flow flows[MOST];
 
-/* single: one process polls all endpoints; else each endpoint has a thread, which sleeps. */
+/* single: one server process polls all endpoints. Otherwise each has a process, which sleeps. */
 static void serve(u32 n, bool single)
 {
 	struct cluster cluster = {

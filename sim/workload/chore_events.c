@@ -23,7 +23,7 @@ void moderated_events(struct bench *b)
 		ring_qp(b->x);
 		/*
 		 * The event may be that of another CQ of the channel. Wait twice: the event of a
-		 * CQE that was written just before the timeout may follow by the period later.
+		 * CQE that is written just before the timeout is delayed by up to a period.
 		 */
 		if (!wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b) &&
 		    queue_has(b->cq, b->cq->cons) &&

@@ -420,7 +420,7 @@ static void wrong_specs(struct wire *w)
 {
 	static const struct {
 		u32 type, length;
-		/* Value of all bytes of the value and mask. */
+		/* All bytes of the specification have this value. */
 		u8 filter;
 		enum nic_result want;
 	} specs[] = {

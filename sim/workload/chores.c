@@ -241,7 +241,7 @@ static void overflow_there(struct bench *b)
 	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver that is overrun");
 }
 
-/* VNET_CREATE_CQ_IGNORE_OVERRUN: old CQEs are overwritten, and the queue pair stays in RTS. */
+/* VNET_CREATE_CQ_IGNORE_OVERRUN: CQEs overwrite older ones, and all requests complete. */
 static void overrun_ignored(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
@@ -258,7 +258,7 @@ static void overrun_ignored(struct bench *b)
 		wrong(b, "a queue that may be overrun", state_of(b->x));
 }
 
-/* Leave completion events unread, of this CQ and of another one of the channel. */
+/* Completion events of two CQs are unread when a CQ or their channel is destroyed. */
 static void unread_events(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_WRITE);
