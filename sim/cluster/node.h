@@ -164,7 +164,7 @@ void sim_run_until(u64 time);
 u64 sim_now(void);
 /* Pass a frame to the firmware, with the proof that the link would have found in it. */
 void node_receive(struct nic *nic, const struct nic_address *from, void *bytes, u32 length);
-/* The value of plat_clock(), for callers outside the firmware: is no step of a process. */
+/* The value of plat_clock(), for callers outside the firmware. It is no step of a process. */
 u64 node_clock(void);
 /* Bytes of NIC memory that have been touched, of all nodes. */
 u64 sim_resident(void);

@@ -61,7 +61,7 @@ static struct coroutine *coroutine_new(void)
 	if (c) {
 		state.spare = c->next;
 #ifdef __SANITIZE_ADDRESS__
-		/* The last coroutine on this stack may not have returned. */
+		/* The last coroutine may not have returned: its stack frames are poisoned. */
 		__asan_unpoison_memory_region(c->stack, STACK_BYTES);
 #endif
 		return c;

@@ -79,7 +79,7 @@ u64 rule_broken(void)
 	return state.broken;
 }
 
-/* Rules that would stop all traffic are violated in one of n cases only. */
+/* For rules that are violated in one of n cases only, so that other traffic continues. */
 static bool one_in(u32 n)
 {
 	return !random_below(&state.random, n);

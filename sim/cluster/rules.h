@@ -19,7 +19,7 @@ enum rule {
 	RULE_CRC,
 	/* A duplicate packet is accepted as new. */
 	RULE_SEQUENCE,
-	/* A packet is acknowledged, and lost. */
+	/* A packet is lost, and acknowledged in its receiver's name. */
 	RULE_ACK_FIRST,
 	/* A NACK (retry later) is changed to an acknowledgement. */
 	RULE_NACK_IS_ACK,

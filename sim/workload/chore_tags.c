@@ -379,7 +379,7 @@ static bool rendezvous(struct table *t, u64 value)
 	u32 i = fitting(t, value), number = t->tag[i % TAGS].number;
 	bool fits = bench_below(t->b, 4);
 	u32 length = 1 + bench_below(t->b, BUFFER_BYTES) + (fits ? 0 : BUFFER_BYTES);
-	/* The announcement has more bytes behind its headers, which must not be delivered. */
+	/* Bytes behind the headers of an announcement must not be written to a tagged buffer. */
 	u32 more = bench_below(t->b, 2) ? 0 : bench_below(t->b, 1500);
 	struct sge fin = { address_at(t->b->p, t->b->here), BYTES, t->b->key };
 	struct wc wc;

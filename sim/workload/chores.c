@@ -32,7 +32,7 @@ static u32 bind(struct bench *b, u32 old_key, u32 new_key, u64 offset, u64 lengt
 
 #define RIGHTS (NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_READ)
 
-/* Write through a window of x. Both ends are in one process, so y may use it. */
+/* Write through a window. Both ends are in one process, so they have the same PD. */
 static bool through_window(struct bench *b, u32 key, u64 offset, u32 length, u32 expected)
 {
 	struct vnet_send_wqe wqe = make_wr(VNET_WR_RDMA_WRITE, 0);
