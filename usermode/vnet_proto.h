@@ -29,7 +29,7 @@
 
 #include <linux/types.h>
 
-#define VNET_PROTO_VERSION 8
+#define VNET_PROTO_VERSION 9
 #define VNET_SOCKET_NAME "vnetd.sock"
 /* Size of the largest message. uverbs commands are far smaller. */
 #define VNET_MSG_MAX 65536
@@ -110,6 +110,13 @@ enum vnet_msg_type {
 	 * connection of this process, as if it had been accepted. No reply.
 	 */
 	VNET_MSG_CONNECT,
+	/*
+	 * vnet_msg_get → result with the memory file of this space attached. The process' own is
+	 * created if there is none.
+	 */
+	VNET_MSG_GET_MEMORY,
+	/* vnet_msg_map: the process moves pages into its memory file. → vnet_msg_result */
+	VNET_MSG_MAP,
 };
 
 /* Limit of descriptors that are attached to a message to the daemon. */
@@ -288,6 +295,52 @@ struct vnet_msg_get {
 	__u32 number;
 	__u32 generation;
 	__u32 rsvd;
+};
+
+enum vnet_map_op {
+	/*
+	 * The process is about to move the whole pages of this range into its memory file. EBUSY: a
+	 * region that is not mapped overlaps them. DONE or REFUSED follows.
+	 */
+	VNET_MAP_BEGIN = 1,
+	/* The whole pages of this range are in the memory file. */
+	VNET_MAP_DONE,
+	/* The pages stay where they are; `why` is the reason. */
+	VNET_MAP_REFUSED,
+	/* The whole pages of this range will leave the memory file. */
+	VNET_MAP_GONE,
+};
+
+/* Why the pages of a region are not in the memory file of their process. */
+enum vnet_unmapped {
+	/* VNET_MAP_REGIONS=never, or memory that is never mapped: device memory, on-demand. */
+	VNET_UNMAPPED_NEVER = 0,
+	/* The region contains no whole page. */
+	VNET_UNMAPPED_SMALL,
+	/* Not private anonymous memory with the rights to read and write. */
+	VNET_UNMAPPED_KIND,
+	/* The program has set flags of the mapping (madvise, mlock, userfaultfd, ...). */
+	VNET_UNMAPPED_FLAGS,
+	/* The program has several threads, and userfaultfd is refused. */
+	VNET_UNMAPPED_USERFAULTFD,
+	/* Another thread was in a system call that may write to the pages. */
+	VNET_UNMAPPED_BUSY,
+	/* The program uses io_uring, AIO or RDMA devices of the machine. */
+	VNET_UNMAPPED_PINNED,
+	/* Another region, which is not mapped, overlaps. */
+	VNET_UNMAPPED_OVERLAP,
+	/* No memory, or a limit. */
+	VNET_UNMAPPED_MEMORY,
+};
+
+struct vnet_msg_map {
+	struct vnet_msg msg;
+	/* enum vnet_map_op */
+	__u32 op;
+	/* enum vnet_unmapped */
+	__u32 why;
+	__aligned_u64 start;
+	__aligned_u64 length;
 };
 
 /* A descriptor that is attached to a result, and of which the program receives the number. */

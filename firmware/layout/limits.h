@@ -33,7 +33,7 @@ enum nic_limits {
 	NIC_ETHER_HEADER = 14,
 	NIC_MAX_ETHER = 9216,
 	/* Size of an entry of the client table; its contents are the host's. */
-	NIC_CLIENT_SIZE = 64,
+	NIC_CLIENT_SIZE = 128,
 };
 
 #define NIC_MAX_MSG 0x80000000ull

@@ -18,7 +18,7 @@
 #include "vnet_wire.h"
 
 #define NIC_MAGIC 0x31303074656e76ull /* "vnet001" */
-#define NIC_LAYOUT_VERSION 11
+#define NIC_LAYOUT_VERSION 12
 
 /*
  * QP type as created: the values of enum ibv_qp_type. The two ends of an XRC connection have
@@ -253,6 +253,11 @@ enum nic_mr_flags {
 	 * the others brought by plat_fetch().
 	 */
 	NIC_MR_FILE = 1 << 3,
+	/*
+	 * The whole pages inside the region are pages of the process' memory file, at the offset
+	 * that equals their address. The platform may map them in the executing process.
+	 */
+	NIC_MR_MAPPED = 1 << 4,
 };
 
 /*

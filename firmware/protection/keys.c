@@ -184,7 +184,7 @@ enum nic_result nic_mr_create(struct nic *nic, const struct nic_mr_params *p)
 	if (mr->kind != NIC_MR_FREE)
 		return NIC_EINUSE;
 	mr->kind = p->kind;
-	mr->flags = p->flags & (NIC_MR_FILE | NIC_MR_CHECK_PAGES);
+	mr->flags = p->flags & (NIC_MR_FILE | NIC_MR_CHECK_PAGES | NIC_MR_MAPPED);
 	if (p->access & NIC_ACCESS_ON_DEMAND)
 		mr->flags |= NIC_MR_ON_DEMAND;
 	if (mr->flags & NIC_MR_FILE)

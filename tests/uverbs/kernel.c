@@ -11,6 +11,7 @@
 
 #include "../unit/test_platform.h"
 #include "../../usermode/vnetd/link/link.h"
+#include "clients/connections.h"
 #include "kernel.h"
 
 struct kernel kernel;
@@ -98,6 +99,11 @@ int user_bring(struct client *client, u64 addr, u64 length)
 		if (read_self(&byte, addr, 1))
 			return -EFAULT;
 	return 0;
+}
+
+bool client_left(const struct client *client)
+{
+	return client->dead;
 }
 
 struct client *client_get(struct client *client)

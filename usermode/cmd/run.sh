@@ -27,6 +27,8 @@ help_run_options() {
   --with-host-devices      show the machine's own RDMA devices, too
   --allow-ptrace           let all of your processes trace the programs if Yama forbids it:
                            large transfers between processes are then faster
+  --map-regions HOW        never (the default) or always: registered memory becomes pages that
+                           the node's processes share, for RDMA without system calls
   --unlimited-memlock      show programs an unlimited RLIMIT_MEMLOCK, for programs that do
                            not start with a low one (the device pins no memory)
 EOF
@@ -67,7 +69,7 @@ absolute_paths() {	# FILE[,FILE...]
 # Takes the options that run and pair share; leaves their number in run_taken.
 parse_run_option() {	# ARGS...
 	case $1 in
-	--device=* | --node=* | --listen=* | --port=* | --peers=* | --key=* | --fault=* | --settings=* | --link-layer=*)
+	--device=* | --node=* | --listen=* | --port=* | --peers=* | --key=* | --fault=* | --settings=* | --link-layer=* | --map-regions=*)
 		parse_run_option "${1%%=*}" "${1#*=}"
 		run_taken=1
 		;;
@@ -118,6 +120,11 @@ parse_run_option() {	# ARGS...
 		[[ ${2-} =~ ^(ethernet|infiniband)$ ]] ||
 			die_usage "--link-layer is ethernet or infiniband"
 		export VNET_LINK_LAYER=$2
+		run_taken=2
+		;;
+	--map-regions)
+		[[ ${2-} =~ ^(never|always)$ ]] || die_usage "--map-regions is never or always"
+		export VNET_MAP_REGIONS=$2
 		run_taken=2
 		;;
 	--with-host-devices)

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 
+#include "space.h"
 #include "transfer.h"
+#include "window.h"
 
 /* Position in a list of pieces; piece[0] has bytes left unless n == 0. */
 struct cursor {
@@ -79,10 +81,102 @@ static u64 smaller(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Number of bytes up to the next border of either side. */
-static u64 copy_span(const struct copy *c)
+/* Add to this process' counter in the client table. */
+static void count_bytes(u64 *counter, u64 length)
 {
-	return smaller(smaller(cursor_room(&c->dst), cursor_room(&c->src)), c->left);
+	(void)__atomic_fetch_add(counter, length, __ATOMIC_RELAXED);
+}
+
+static struct host_client *own_entry(const struct nic *nic)
+{
+	const struct host *host = nic->host;
+
+	return &host->client[host_space_slot(nic->space)];
+}
+
+/* ------------------------------------------------------------------- reach */
+
+#define PAGE 4096ull
+
+/*
+ * The next bytes of one side: where this thread can touch them (near), or where they are in another
+ * process. `length`: so many of them are to be moved in the same way.
+ */
+struct reach {
+	bool near;
+	u64 addr;
+	u64 length;
+	/* If near: entry is NULL unless it is another process' memory. */
+	struct window window;
+};
+
+/* The region's range that is in the memory file, whole pages; false: none. */
+static bool mapped_range(const struct nic *nic, const struct nic_piece *piece, u64 *start, u64 *end)
+{
+	const struct nic_mr *mr;
+
+	if (piece->mr >= nic->max_mr)
+		return false;
+	mr = &nic->mr[piece->mr];
+	if ((nic_load(&mr->flags) & (NIC_MR_MAPPED | TRANSFER_CHECKS)) != NIC_MR_MAPPED)
+		return false;
+	*start = (nic_load(&mr->addr) + PAGE - 1) & ~(PAGE - 1);
+	*end = (nic_load(&mr->addr) + nic_load(&mr->length)) & ~(PAGE - 1);
+	return true;
+}
+
+static void reach_window(struct nic *nic, u32 space, u64 addr, struct reach *r)
+{
+	struct host *host = nic->host;
+
+	r->length = smaller(r->length, HOST_WINDOW_SIZE - (addr & (HOST_WINDOW_SIZE - 1)));
+	if (!window_open(host, space, addr, &r->window))
+		return;
+	/* A write to the memory of a process that has ended must not look like a success. */
+	if (unlikely(!space_is_alive(host, space))) {
+		window_close(&r->window);
+		return;
+	}
+	r->near = true;
+	r->addr = (u64)r->window.at;
+}
+
+/* Where the piece's bytes from `done` on are. reach_end() follows. */
+static inline void reach_begin(struct nic *nic, const struct nic_piece *piece, u64 done,
+			       struct reach *r)
+{
+	u64 addr = piece->addr + done, start, end;
+
+	r->addr = addr;
+	r->length = piece->length - done;
+	r->near = is_near(nic, piece);
+	r->window.entry = NULL;
+	if (r->near || !mapped_range(nic, piece, &start, &end))
+		return;
+	if (addr < start)
+		r->length = smaller(r->length, start - addr);
+	if (addr < start || addr >= end)
+		return;
+	r->length = smaller(r->length, end - addr);
+	reach_window(nic, piece->space, addr, r);
+}
+
+static inline void reach_end(const struct nic *nic, const struct reach *r, u64 moved)
+{
+	if (!r->near || !r->window.entry)
+		return;
+	window_close(&r->window);
+	count_bytes(&own_entry(nic)->bytes_mapped, moved);
+}
+
+/* Number of bytes at the cursor that only a system call can move; 0: others are next. */
+static u64 far_length(const struct nic *nic, const struct cursor *far)
+{
+	u64 start, end, addr = cursor_addr(far);
+
+	if (!mapped_range(nic, far->piece, &start, &end) || addr >= end)
+		return cursor_room(far);
+	return addr < start ? smaller(cursor_room(far), start - addr) : 0;
 }
 
 static void copy_advance(struct copy *c, u64 length)
@@ -107,48 +201,64 @@ static enum nic_copy_result to_result(enum transfer_fault fault, bool write)
 	return write ? NIC_COPY_DST_GONE : NIC_COPY_SRC_GONE;
 }
 
-/* Copy a span with both sides in this process. */
-static enum nic_copy_result copy_near(struct copy *c)
+/* Copy a span that this thread reaches on both sides. */
+static enum nic_copy_result copy_near(struct copy *c, const struct reach *dst,
+				      const struct reach *src, u64 length)
 {
-	u64 length = copy_span(c);
 	enum nic_copy_result result;
 
 	/*
 	 * Release: this span may contain the tail, so everything before it must be visible first.
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	result = host_guarded_copy((void *)cursor_addr(&c->dst), (const void *)cursor_addr(&c->src),
-				   length);
+	result = host_guarded_copy((void *)dst->addr, (const void *)src->addr, length);
 	if (result == NIC_COPY_OK)
 		copy_advance(c, length);
 	return result;
 }
 
-/* Copy spans with one side in this process and the other in one other process. */
-static enum nic_copy_result copy_far(struct copy *c, bool write)
+/*
+ * Append further spans to a transfer: near ones in this process' own memory, and far ones of the
+ * same process that no window shows.
+ */
+static void gather(const struct copy *c, struct transfer *t, struct cursor *near,
+		   struct cursor *far, u64 left)
+{
+	while (left && near->n && far->n && !transfer_full(t) && is_near(c->nic, near->piece) &&
+	       far->piece->space == t->space) {
+		u64 span = smaller(smaller(cursor_room(near), far_length(c->nic, far)), left);
+
+		if (!span)
+			return;
+		t->check_pages |= checks_pages(c->nic, far->piece);
+		transfer_add(t, cursor_addr(near), cursor_addr(far), span);
+		cursor_step(near, span);
+		cursor_step(far, span);
+		left -= span;
+	}
+}
+
+/* Copy spans with one side within reach and the other in one other process. */
+static enum nic_copy_result copy_far(struct copy *c, bool write, const struct reach *at, u64 length)
 {
 	struct cursor near = write ? c->src : c->dst;
 	struct cursor far = write ? c->dst : c->src;
-	u64 left = smaller(c->left, TRANSFER_MAX);
 	enum transfer_fault fault;
 	struct transfer t;
 	size_t moved;
 
+	length = smaller(length, TRANSFER_MAX);
 	transfer_init(&t, far.piece->space, write);
-	while (left && near.n && far.n && !transfer_full(&t) && is_near(c->nic, near.piece) &&
-	       far.piece->space == t.space) {
-		u64 span = smaller(smaller(cursor_room(&near), cursor_room(&far)), left);
-
-		t.check_pages |= checks_pages(c->nic, far.piece);
-		transfer_add(&t, cursor_addr(&near), cursor_addr(&far), span);
-		cursor_step(&near, span);
-		cursor_step(&far, span);
-		left -= span;
-	}
+	t.check_pages = checks_pages(c->nic, far.piece);
+	transfer_add(&t, at->addr, cursor_addr(&far), length);
+	cursor_step(&near, length);
+	cursor_step(&far, length);
+	gather(c, &t, &near, &far, smaller(c->left, TRANSFER_MAX) - length);
 	t.last = t.length == c->left;
 	moved = transfer_run(c->host, &t, &fault);
 	if (!moved)
 		return to_result(fault, write);
+	count_bytes(&own_entry(c->nic)->bytes_called, moved);
 	copy_advance(c, moved);
 	return NIC_COPY_OK;
 }
@@ -177,9 +287,8 @@ static enum nic_copy_result copy_buffer(struct copy *c, bool write, u8 *buffer, 
 }
 
 /* Copy a span with both sides in other processes, through a buffer. */
-static enum nic_copy_result copy_through(struct copy *c, u8 *buffer, size_t size)
+static enum nic_copy_result copy_through(struct copy *c, u64 length, u8 *buffer, size_t size)
 {
-	u64 length = smaller(copy_span(c), size);
 	enum nic_copy_result result;
 	u64 moved;
 
@@ -187,15 +296,16 @@ static enum nic_copy_result copy_through(struct copy *c, u8 *buffer, size_t size
 	 * If not all could be read, write what was read. The next step meets the fault again and
 	 * reports the right side.
 	 */
-	result = copy_buffer(c, false, buffer, length, &moved);
+	result = copy_buffer(c, false, buffer, smaller(length, size), &moved);
 	if (!moved)
 		return result;
 	result = copy_buffer(c, true, buffer, moved, &length);
+	count_bytes(&own_entry(c->nic)->bytes_called, length);
 	copy_advance(c, length);
 	return result;
 }
 
-static enum nic_copy_result copy_bounce(struct copy *c)
+static enum nic_copy_result copy_bounce(struct copy *c, u64 length)
 {
 	struct host *host = c->host;
 	enum nic_copy_result result;
@@ -203,50 +313,83 @@ static enum nic_copy_result copy_bounce(struct copy *c)
 
 	/* In vnetd, which has one thread, the large buffer is always free. */
 	if (!host->bounce || __atomic_exchange_n(&host->bounce_busy, 1, __ATOMIC_ACQUIRE))
-		return copy_through(c, small, sizeof(small));
-	result = copy_through(c, host->bounce, HOST_BOUNCE_SIZE);
+		return copy_through(c, length, small, sizeof(small));
+	result = copy_through(c, length, host->bounce, HOST_BOUNCE_SIZE);
 	nic_store_release(&host->bounce_busy, 0);
 	return result;
 }
 
+static enum nic_copy_result copy_span(struct copy *c, const struct reach *dst,
+				      const struct reach *src)
+{
+	u64 length = smaller(smaller(dst->length, src->length), c->left);
+
+	if (dst->near && src->near)
+		return copy_near(c, dst, src, length);
+	if (dst->near || src->near)
+		return copy_far(c, src->near, src->near ? src : dst, length);
+	return copy_bounce(c, length);
+}
+
 static enum nic_copy_result copy_step(struct copy *c)
 {
-	bool dst_near, src_near;
+	enum nic_copy_result result;
+	struct reach dst, src;
+	u64 before = c->left;
 
 	if (!c->dst.n)
 		return NIC_COPY_DST_FAULT;
 	if (!c->src.n)
 		return NIC_COPY_SRC_FAULT;
-	dst_near = is_near(c->nic, c->dst.piece);
-	src_near = is_near(c->nic, c->src.piece);
-	if (dst_near && src_near)
-		return copy_near(c);
-	if (dst_near || src_near)
-		return copy_far(c, src_near);
-	return copy_bounce(c);
+	reach_begin(c->nic, c->dst.piece, c->dst.done, &dst);
+	reach_begin(c->nic, c->src.piece, c->src.done, &src);
+	result = copy_span(c, &dst, &src);
+	reach_end(c->nic, &src, before - c->left);
+	reach_end(c->nic, &dst, before - c->left);
+	return result;
+}
+
+/* Few bytes to or from another process that no window shows: one tail, by one system call. */
+static bool copy_word(const struct nic *nic, const struct nic_piece *dst, const struct reach *to,
+		      const struct nic_piece *src, const struct reach *from, u64 length)
+{
+	bool write = from->near;
+	const struct nic_piece *far = write ? dst : src;
+
+	/* At most one tail, which needs no order with a body. */
+	if (length == 0 || (dst->addr & 7) + length > 8 || to->near == from->near ||
+	    checks_pages(nic, far) ||
+	    !transfer_word(nic->host, far->space, write, (void *)(write ? from->addr : to->addr),
+			   far->addr, length))
+		return false;
+	count_bytes(&own_entry(nic)->bytes_called, length);
+	return true;
 }
 
 /*
- * Fast path for the most frequent cases: one piece on each side, and both in this process or few
+ * Fast path for the most frequent cases: one piece on each side, and both within reach or few
  * bytes.
  */
 static bool copy_at_once(struct nic *nic, const struct nic_piece *dst, const struct nic_piece *src,
 			 u64 length, enum nic_copy_result *result)
 {
-	bool write = is_near(nic, src);
-	const struct nic_piece *near = write ? src : dst;
-	const struct nic_piece *far = write ? dst : src;
+	struct reach to, from;
+	bool done = false;
 
 	*result = NIC_COPY_OK;
-	if (is_near(nic, far)) {
-		*result = host_guarded_copy((void *)dst->addr, (const void *)src->addr, length);
-		return true;
+	reach_begin(nic, dst, 0, &to);
+	reach_begin(nic, src, 0, &from);
+	if (likely(to.length >= length && from.length >= length)) {
+		done = to.near && from.near;
+		if (done)
+			*result =
+				host_guarded_copy((void *)to.addr, (const void *)from.addr, length);
+		else
+			done = copy_word(nic, dst, &to, src, &from, length);
 	}
-	/* At most one tail, which needs no order with a body. */
-	if (length == 0 || (dst->addr & 7) + length > 8)
-		return false;
-	return is_near(nic, near) && !checks_pages(nic, far) &&
-	       transfer_word(nic->host, far->space, write, (void *)near->addr, far->addr, length);
+	reach_end(nic, &from, done ? length : 0);
+	reach_end(nic, &to, done ? length : 0);
+	return done;
 }
 
 enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32 ndst,

@@ -10,6 +10,7 @@
 #include "link.h"
 #include "raw.h"
 #include "token.h"
+#include "window.h"
 
 /* ---------------------------------------------------------- simple functions */
 
@@ -163,6 +164,9 @@ int host_init(struct host *host, struct nic *nic)
 		return -ENOMEM;
 	for (u32 i = 0; i < nic->max_channel; i++)
 		host_fd_init(&host->channel[i]);
+	host->window = map_lazily(HOST_WINDOWS * sizeof(struct host_window));
+	if (!host->window)
+		return -ENOMEM;
 	host->bounce = map_lazily(HOST_BOUNCE_SIZE);
 	host->process_vm = probe_process_vm();
 	nic->host = host;
@@ -181,6 +185,11 @@ void host_fini(struct host *host)
 		raw_munmap(host->channel, channel_bytes(host->nic));
 	if (host->bounce)
 		raw_munmap(host->bounce, HOST_BOUNCE_SIZE);
+	if (host->window) {
+		window_drop(host, 0);
+		raw_munmap(host->window, HOST_WINDOWS * sizeof(struct host_window));
+	}
+	host->window = NULL;
 	host->channel = NULL;
 	host->bounce = NULL;
 	link_close(host);
@@ -195,6 +204,7 @@ void host_drop_all(struct host *host)
 		(void)host_fd_clear(&host->space[i].mem);
 	for (u32 i = 0; i < host->nic->max_channel; i++)
 		(void)host_fd_clear(&host->channel[i]);
+	window_drop(host, 0);
 	pthread_mutex_unlock(&host->lock);
 }
 

@@ -40,9 +40,16 @@ struct host_client {
 	 * no harm, because tokens are verified.
 	 */
 	u64 token;
-	u32 rsvd[12];
+	u32 rsvd0[12];
+	/*
+	 * Written by the client, atomic: bytes that it has copied to and from memory of other
+	 * processes, by windows (window.h) and by system calls.
+	 */
+	u64 bytes_mapped;
+	u64 bytes_called;
+	u64 rsvd1[6];
 };
-static_assert(sizeof(struct host_client) == 64, "client");
+static_assert(sizeof(struct host_client) == NIC_CLIENT_SIZE, "client");
 
 /* A descriptor that is cached while its space or channel exists (fd.c). */
 struct host_fd {
@@ -64,6 +71,16 @@ struct host_space {
 	/* PID and token for process_vm_*(); token 0: these are not usable. */
 	u32 pid;
 	u64 token;
+	/* Space id whose memory file was refused, and the time until which it is not asked for. */
+	u32 no_window;
+	u64 no_window_until;
+};
+
+/* A window to another process' memory file (window.c). */
+struct host_window {
+	/* Key (0: empty entry), and below it the number of threads that use the window. */
+	u64 ref;
+	u8 *base;
 };
 
 struct host {
@@ -80,6 +97,8 @@ struct host {
 	 */
 	int (*get_space)(struct host *host, u32 space);
 	int (*get_channel)(struct host *host, u32 channel, u32 generation);
+	/* The space's memory file (window.h), which the caller closes. */
+	int (*get_memory)(struct host *host, u32 space);
 	/*
 	 * Bring absent pages of a file into memory for a piece of another process. Returns 0 if
 	 * they are present; -EAGAIN if not yet, then the NIC processor is woken when they are;
@@ -102,6 +121,9 @@ struct host {
 	/* Indexed by slot. */
 	u32 nspaces;
 	struct host_space space[HOST_MAX_CLIENTS];
+	/* HOST_WINDOWS entries, and the next one to give up when the table is full. */
+	struct host_window *window;
+	u32 window_hand;
 	/* Indexed by channel; nic->max_channel entries. */
 	struct host_fd *channel;
 	/* Buffer for copies between two other processes: HOST_BOUNCE_SIZE bytes. */

@@ -2,6 +2,7 @@
 #include "raw.h"
 #include "space.h"
 #include "token.h"
+#include "window.h"
 
 bool space_is_alive(const struct host *host, u32 id)
 {
@@ -114,6 +115,8 @@ void space_forget(struct host *host, u32 id, bool stolen)
 		return;
 	if (host_fd_key(mem) == id)
 		(void)(stolen ? host_fd_abandon(mem) : host_fd_clear(mem));
+	if (!stolen)
+		window_drop(host, id);
 	pthread_mutex_unlock(&host->lock);
 }
 

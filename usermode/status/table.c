@@ -188,16 +188,17 @@ static void print_mrs(FILE *out, const struct json *device, const struct table_o
 
 	if (!mr)
 		return;
-	fprintf(out, "\n  %10s %-8s %7s %18s %12s %6s\n", "KEY", "KIND", "PID", "ADDRESS", "LENGTH",
-		"ACCESS");
+	fprintf(out, "\n  %10s %-8s %7s %18s %12s %6s  %s\n", "KEY", "KIND", "PID", "ADDRESS",
+		"LENGTH", "ACCESS", "MAPPED");
 	for (; mr; mr = mr->next, row++) {
 		char text[TEXT];
 
 		if (!shown(row, options))
 			continue;
-		fprintf(out, "  0x%08llx %-8s %7llu %#18llx %12s %#6llx\n", json_number(mr, "key"),
-			json_text(mr, "kind"), json_number(mr, "pid"), json_number(mr, "addr"),
-			bytes(text, (double)json_number(mr, "length")), json_number(mr, "access"));
+		fprintf(out, "  0x%08llx %-8s %7llu %#18llx %12s %#6llx  %s\n",
+			json_number(mr, "key"), json_text(mr, "kind"), json_number(mr, "pid"),
+			json_number(mr, "addr"), bytes(text, (double)json_number(mr, "length")),
+			json_number(mr, "access"), json_text(mr, "mapped"));
 	}
 	print_more(out, row, options);
 }

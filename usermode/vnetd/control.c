@@ -544,6 +544,27 @@ static enum call_outcome on_get_space(struct conn *conn, const struct vnet_msg *
 	return reply_fd(conn, msg, client ? client_memory(client) : -ESRCH);
 }
 
+/* A process asks for its own memory file to put pages into it, and for others' to map them. */
+static enum call_outcome on_get_memory(struct conn *conn, const struct vnet_msg *msg)
+{
+	const struct vnet_msg_get *get = (const struct vnet_msg_get *)msg;
+	struct client *client = client_find(conn->daemon, get->number);
+
+	return reply_fd(conn, msg,
+			client ? client_memory_file(client, client == conn->client) : -ESRCH);
+}
+
+static enum call_outcome on_map(struct conn *conn, const struct vnet_msg *msg)
+{
+	int error;
+
+	if (!user_waits(conn->source.fd))
+		return reply_error(conn, msg, ECANCELED);
+	if (uverbs_map_call(conn->client, (const struct vnet_msg_map *)msg, &error) == CALL_PARK)
+		return CALL_PARK;
+	return reply_error(conn, msg, -error);
+}
+
 static enum call_outcome on_get_channel(struct conn *conn, const struct vnet_msg *msg)
 {
 	const struct vnet_msg_get *get = (const struct vnet_msg_get *)msg;
@@ -663,6 +684,8 @@ static const struct {
 	[VNET_MSG_ASYNC_READ] = { on_call, EXACTLY(vnet_msg_call), CLIENT },
 	[VNET_MSG_GET_SPACE] = { on_get_space, EXACTLY(vnet_msg_get), CLIENT },
 	[VNET_MSG_GET_CHANNEL] = { on_get_channel, EXACTLY(vnet_msg_get), CLIENT },
+	[VNET_MSG_GET_MEMORY] = { on_get_memory, EXACTLY(vnet_msg_get), CLIENT },
+	[VNET_MSG_MAP] = { on_map, EXACTLY(vnet_msg_map), CLIENT },
 	[VNET_MSG_LEAVE] = { on_leave, AT_LEAST(vnet_msg), CLIENT },
 	[VNET_MSG_STAY] = { on_stay, AT_LEAST(vnet_msg), CLIENT },
 	[VNET_MSG_STATUS] = { on_status, EXACTLY(vnet_msg), STRANGER | CLIENT },

@@ -28,21 +28,23 @@
 
 #include "base/result.h"
 
+/* Declared since glibc 2.34 only, and not there before. */
+pid_t _Fork(void);
 /* Declared in <setjmp.h> only for programs with _FORTIFY_SOURCE. */
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
 /* On 64-bit machines the variants with 64 in their name (open64, ...) are the same functions. */
 /* clang-format off */
 #define REAL_FUNCTIONS(X) \
-	X(mmap) X(mprotect) X(read) X(write) X(readv) X(writev) X(close) X(ioctl) \
+	X(mmap) X(mprotect) X(munmap) X(mremap) X(madvise) X(read) X(pread64) X(preadv64) X(write) X(readv) X(writev) X(close) X(ioctl) \
 	X(fcntl) X(open) X(openat) X(creat) X(fopen) X(freopen) X(stat) X(lstat) \
 	X(fstat) X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) \
 	X(readlink) X(readlinkat) X(realpath) X(chdir) X(opendir) X(scandir) \
 	X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-	X(dup) X(dup2) X(dup3) X(epoll_ctl) X(close_range) X(closefrom) X(clone) X(execve) \
+	X(dup) X(dup2) X(dup3) X(epoll_ctl) X(close_range) X(closefrom) X(clone) X(_Fork) X(execve) \
 	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
 	X(pthread_sigmask) X(socket) X(bind) X(connect) X(getsockname) X(getpeername) \
-	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recvfrom) X(recvmsg) \
+	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) \
 	X(prctl) X(getrlimit) X(setrlimit) X(prlimit) X(longjmp) X(_longjmp) X(siglongjmp) X(__longjmp_chk)
 /* clang-format on */
 

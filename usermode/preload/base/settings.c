@@ -205,6 +205,7 @@ static void read_settings(void)
 	snprintf(s->link_layer, sizeof(s->link_layer), "%s", variable("VNET_LINK_LAYER", ""));
 	s->host_devices = !strcmp(variable("VNET_WITH_HOST_DEVICES", "0"), "1");
 	s->allow_ptrace = !strcmp(variable("VNET_ALLOW_PTRACE", "0"), "1");
+	s->map_regions = !strcmp(variable("VNET_MAP_REGIONS", "never"), "always");
 	find_node(s);
 	find_vnetd(s);
 	find_answer_timeout(s);

@@ -15,6 +15,8 @@ struct settings {
 	bool host_devices;
 	/* Let all processes of the user trace the program, even where Yama would refuse it. */
 	bool allow_ptrace;
+	/* Move the pages of regions into the process' memory file, which peers map. */
+	bool map_regions;
 	char node[64];
 	/* Device names, separated by commas. */
 	char devices[VNET_DEVICES_MAX];

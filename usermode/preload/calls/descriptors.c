@@ -11,6 +11,7 @@
 #include "devices/device.h"
 #include "devices/events.h"
 #include "devices/netlink.h"
+#include "mapped/quiet.h"
 
 /* `to` was made a duplicate of `from`: copy the entry. */
 static int duplicated(int from, int to)
@@ -154,11 +155,14 @@ static void adopt_all(struct msghdr *msg)
 INTERPOSED ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t ret;
+	u32 outer;
 	int saved;
 
 	if (unlikely(fdtable_hint(fd) == FD_NETLINK) && netlink_is(fd))
 		return libc_result(netlink_receive(fd, msg, flags));
+	outer = quiet_call_begin();
 	ret = real()->recvmsg(fd, msg, flags);
+	quiet_call_end(outer);
 	saved = errno;
 
 	if (ret >= 0 && unlikely(msg->msg_controllen)) {

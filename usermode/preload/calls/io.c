@@ -8,12 +8,15 @@
 #include "devices/device.h"
 #include "devices/events.h"
 #include "devices/netlink.h"
+#include "mapped/quiet.h"
 #include "devices/rdma_cm.h"
 #include "devices/umad.h"
 #include "devices/uverbs.h"
 
 /* Declared in <unistd.h> for programs with _FORTIFY_SOURCE. */
 ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room);
+ssize_t __pread_chk(int fd, void *buffer, size_t count, off_t offset, size_t room);
+ssize_t __pread64_chk(int fd, void *buffer, size_t count, off64_t offset, size_t room);
 
 static inline bool is_device(int fd)
 {
@@ -59,10 +62,15 @@ static long device_write(int fd, const struct fd_entry *entry, const void *buffe
 static inline ssize_t do_read(int fd, void *buffer, size_t count)
 {
 	struct fd_entry entry;
+	ssize_t ret;
+	u32 outer;
 
 	if (is_device(fd) && fdtable_get(fd, &entry))
 		return libc_result(device_read(fd, &entry, buffer, count));
-	return real()->read(fd, buffer, count);
+	outer = quiet_call_begin();
+	ret = real()->read(fd, buffer, count);
+	quiet_call_end(outer);
+	return ret;
 }
 
 INTERPOSED ssize_t read(int fd, void *buffer, size_t count)
@@ -75,6 +83,59 @@ INTERPOSED ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room)
 	if (count > room)
 		abort();
 	return do_read(fd, buffer, count);
+}
+
+/* Files that are read at an offset are no device's; see quiet.h. */
+static ssize_t do_pread(int fd, void *buffer, size_t count, off64_t offset)
+{
+	u32 outer = quiet_call_begin();
+	ssize_t ret = real()->pread64(fd, buffer, count, offset);
+
+	quiet_call_end(outer);
+	return ret;
+}
+
+INTERPOSED ssize_t pread(int fd, void *buffer, size_t count, off_t offset)
+{
+	return do_pread(fd, buffer, count, offset);
+}
+
+INTERPOSED ssize_t pread64(int fd, void *buffer, size_t count, off64_t offset)
+{
+	return do_pread(fd, buffer, count, offset);
+}
+
+INTERPOSED ssize_t __pread_chk(int fd, void *buffer, size_t count, off_t offset, size_t room)
+{
+	if (count > room)
+		abort();
+	return do_pread(fd, buffer, count, offset);
+}
+
+INTERPOSED ssize_t __pread64_chk(int fd, void *buffer, size_t count, off64_t offset, size_t room)
+{
+	if (count > room)
+		abort();
+	return do_pread(fd, buffer, count, offset);
+}
+
+static ssize_t do_preadv(int fd, const struct iovec *iov, int n, off64_t offset)
+{
+	u32 outer = quiet_call_begin();
+	ssize_t ret = real()->preadv64(fd, iov, n, offset);
+
+	quiet_call_end(outer);
+	return ret;
+}
+
+INTERPOSED ssize_t preadv(int fd, const struct iovec *iov, int n, off_t offset)
+{
+	return do_preadv(fd, iov, n, offset);
+}
+
+INTERPOSED ssize_t preadv64(int fd, const struct iovec *iov, int n, off64_t offset)
+{
+	return do_preadv(fd, iov, n, offset);
 }
 
 INTERPOSED ssize_t write(int fd, const void *buffer, size_t count)
@@ -94,10 +155,15 @@ INTERPOSED ssize_t readv(int fd, const struct iovec *iov, int n)
 {
 	struct fd_entry entry;
 	long ret = 0, total = 0;
+	u32 outer;
 	int i;
 
-	if (!is_device(fd) || !fdtable_get(fd, &entry) || entry.kind == FD_NETLINK)
-		return real()->readv(fd, iov, n);
+	if (!is_device(fd) || !fdtable_get(fd, &entry) || entry.kind == FD_NETLINK) {
+		outer = quiet_call_begin();
+		ret = real()->readv(fd, iov, n);
+		quiet_call_end(outer);
+		return ret;
+	}
 	for (i = 0; i < n; i++) {
 		ret = device_read(fd, &entry, iov[i].iov_base, iov[i].iov_len);
 		if (ret < 0)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Mapping device files, and protecting memory that may be registered. */
 #define _GNU_SOURCE
+#include <stdarg.h>
+
 #include "base/real.h"
 #include "devices/device.h"
+#include "mapped/mapped.h"
 #include "devices/regions.h"
 
 #define PAGE_MASK_OF(page) (~((u64)(page)-1))
@@ -62,6 +65,21 @@ static bool device_entry(int fd, struct fd_entry *entry)
 	return kind != FD_NONE && kind != FD_KEPT && fdtable_get(fd, entry);
 }
 
+/* The program replaces pages that may be mapped by peers. */
+static void *mmap_over(void *address, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	struct mapped_change change;
+	void *ret;
+	int saved;
+
+	mapped_change_begin(&change, address, length);
+	ret = real()->mmap(address, length, prot, flags, fd, offset);
+	saved = errno;
+	mapped_change_end(&change, ret != MAP_FAILED);
+	errno = saved;
+	return ret;
+}
+
 static void *do_mmap(void *address, size_t length, int prot, int flags, int fd, off_t offset)
 {
 	struct fd_entry entry;
@@ -70,7 +88,10 @@ static void *do_mmap(void *address, size_t length, int prot, int flags, int fd, 
 	if (fd >= 0 && unlikely(device_entry(fd, &entry)))
 		return (void *)libc_result(
 			device_mmap(&entry, address, length, prot, flags, offset));
-	ret = real()->mmap(address, length, prot, flags, fd, offset);
+	if (unlikely(flags & MAP_FIXED && nic_load(&mapped_count)))
+		ret = mmap_over(address, length, prot, flags, fd, offset);
+	else
+		ret = real()->mmap(address, length, prot, flags, fd, offset);
 	if (likely(ret != MAP_FAILED))
 		regions_protected(ret, length, prot);
 	return ret;
@@ -93,4 +114,44 @@ INTERPOSED int mprotect(void *address, size_t length, int prot)
 	if (!ret)
 		regions_protected(address, length, prot);
 	return ret;
+}
+
+INTERPOSED int munmap(void *address, size_t length)
+{
+	struct mapped_change change;
+	int ret, saved;
+
+	if (likely(!nic_load(&mapped_count)))
+		return real()->munmap(address, length);
+	mapped_change_begin(&change, address, length);
+	ret = real()->munmap(address, length);
+	saved = errno;
+	mapped_change_end(&change, !ret);
+	errno = saved;
+	return ret;
+}
+
+INTERPOSED void *mremap(void *address, size_t old_length, size_t length, int flags, ...)
+{
+	void *to = NULL;
+	va_list args;
+
+	if (flags & MREMAP_FIXED) {
+		va_start(args, flags);
+		to = va_arg(args, void *);
+		va_end(args);
+	}
+	if (unlikely(nic_load(&mapped_count))) {
+		mapped_make_private(address, old_length);
+		if (to)
+			mapped_make_private(to, length);
+	}
+	return real()->mremap(address, old_length, length, flags, to);
+}
+
+INTERPOSED int madvise(void *address, size_t length, int advice)
+{
+	if (likely(!nic_load(&mapped_count)))
+		return real()->madvise(address, length, advice);
+	return (int)libc_result(mapped_madvise(address, length, advice));
 }

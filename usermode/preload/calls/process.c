@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * _Fork() and clone(), which call no handlers of pthread_atfork(): the child gets its copy of
+ * mapped pages.
+ *
  * exec*(): before the address space ends, the library sends VNET_MSG_LEAVE to the daemon. Otherwise
  * peers could write into the memory of the new program. The daemon answers when no operation that
  * began earlier can access this address space, or after a limited time.
@@ -9,7 +12,64 @@
 
 #include "base/real.h"
 #include "calls/limits.h"
+#include "mapped/mapped.h"
+#include "mapped/quiet.h"
 #include "session/control.h"
+
+INTERPOSED pid_t _Fork(void)
+{
+	pid_t pid;
+	int saved;
+
+	mapped_fork_begin();
+	pid = real()->_Fork();
+	saved = errno;
+	if (pid)
+		mapped_fork_parent();
+	else
+		mapped_fork_child();
+	errno = saved;
+	return pid;
+}
+
+/* What a child of clone() executes. */
+struct child {
+	int (*function)(void *arg);
+	void *arg;
+};
+
+static int run_child(void *arg)
+{
+	struct child child = *(const struct child *)arg;
+
+	mapped_fork_child();
+	return child.function(child.arg);
+}
+
+INTERPOSED int clone(int (*function)(void *arg), void *stack, int flags, void *arg, ...)
+{
+	struct child child = { .function = function, .arg = arg };
+	pid_t *parent_tid, *child_tid;
+	va_list args;
+	int ret, saved;
+	void *tls;
+
+	va_start(args, arg);
+	parent_tid = va_arg(args, pid_t *);
+	tls = va_arg(args, void *);
+	child_tid = va_arg(args, pid_t *);
+	va_end(args);
+	if (likely(!quiet_wanted) || flags & CLONE_VM || !function || !stack)
+		return real()->clone(function, stack, flags, arg, parent_tid, tls, child_tid);
+	mapped_fork_begin();
+	ret = real()->clone(run_child, stack, flags, &child, parent_tid, tls, child_tid);
+	saved = errno;
+	mapped_fork_parent();
+	errno = saved;
+	return ret;
+}
+
+/* ------------------------------------------------------------------------ exec */
 
 static int tell(struct session *s, u32 type)
 {

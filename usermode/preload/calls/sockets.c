@@ -6,8 +6,10 @@
 #include "base/real.h"
 #include "base/settings.h"
 #include "devices/netlink.h"
+#include "mapped/quiet.h"
 
 /* Declared in <sys/socket.h> for programs with _FORTIFY_SOURCE. */
+ssize_t __recv_chk(int fd, void *buffer, size_t count, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buffer, size_t count, size_t room, int flags,
 		       __SOCKADDR_ARG address, socklen_t *length);
 
@@ -134,10 +136,10 @@ static long receive_buffer(int fd, void *buffer, size_t count, int flags, void *
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_name = address };
 	long n;
 
-	if (address)
+	if (address && length)
 		msg.msg_namelen = *length;
 	n = netlink_receive(fd, &msg, flags);
-	if (n >= 0 && address)
+	if (n >= 0 && address && length)
 		*length = msg.msg_namelen;
 	return n;
 }
@@ -146,11 +148,38 @@ static ssize_t do_recvfrom(int fd, void *buffer, size_t count, int flags, __SOCK
 			   socklen_t *length)
 {
 	struct fd_entry entry;
+	ssize_t ret;
+	u32 outer;
 
 	if (is_netlink(fd, &entry))
 		return libc_result(
 			receive_buffer(fd, buffer, count, flags, POINTER(address), length));
-	return real()->recvfrom(fd, buffer, count, flags, address, length);
+	outer = quiet_call_begin();
+	ret = real()->recvfrom(fd, buffer, count, flags, address, length);
+	quiet_call_end(outer);
+	return ret;
+}
+
+INTERPOSED ssize_t recv(int fd, void *buffer, size_t count, int flags)
+{
+	return do_recvfrom(fd, buffer, count, flags, (__SOCKADDR_ARG){ NULL }, NULL);
+}
+
+INTERPOSED ssize_t __recv_chk(int fd, void *buffer, size_t count, size_t room, int flags)
+{
+	if (count > room)
+		abort();
+	return recv(fd, buffer, count, flags);
+}
+
+INTERPOSED int recvmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags,
+			struct timespec *timeout)
+{
+	u32 outer = quiet_call_begin();
+	int ret = real()->recvmmsg(fd, msg, n, flags, timeout);
+
+	quiet_call_end(outer);
+	return ret;
 }
 
 INTERPOSED ssize_t recvfrom(int fd, void *buffer, size_t count, int flags, __SOCKADDR_ARG address,

@@ -11,11 +11,14 @@
 #include "devices/device.h"
 #include "devices/events.h"
 #include "devices/gate.h"
+#include "mapped/mapped.h"
 #include "devices/regions.h"
 #include "devices/user.h"
 #include "session/control.h"
 #include "../../../abi/vnet-abi.h"
 
+/* ib_uverbs_rereg_mr.flags: IBV_REREG_MR_CHANGE_TRANSLATION */
+#define REREG_TRANSLATION 1u
 #define CALL_ROOM (VNET_MSG_MAX - sizeof(struct vnet_msg_call))
 
 /* ------------------------------------------------------------------------ results */
@@ -153,6 +156,8 @@ static long forward(const struct fd_entry *entry, const struct command *command)
 struct meaning {
 	bool destroys_cq;
 	bool registers;
+	/* It registers memory that is not registered already. */
+	bool brings_memory;
 	struct ib_uverbs_reg_mr reg;
 };
 
@@ -162,12 +167,15 @@ static void parse_write(struct meaning *m, u32 command, const void *body, size_t
 	m->registers =
 		(command == IB_USER_VERBS_CMD_REG_MR || command == IB_USER_VERBS_CMD_REREG_MR) &&
 		length >= sizeof(m->reg) && !user_copy(&m->reg, body, sizeof(m->reg));
+	m->brings_memory = m->registers;
 	if (m->registers && command == IB_USER_VERBS_CMD_REREG_MR) {
-		struct ib_uverbs_rereg_mr rereg;
+		struct ib_uverbs_rereg_mr rereg = { 0 };
 
 		memcpy(&rereg, &m->reg, sizeof(m->reg));
 		m->reg.start = rereg.start;
 		m->reg.length = rereg.length;
+		m->reg.access_flags = rereg.access_flags;
+		m->brings_memory = rereg.flags & REREG_TRANSLATION;
 	}
 }
 
@@ -185,6 +193,14 @@ static void parse_invoke(struct meaning *m, const struct ib_uverbs_attr *attr, u
 	}
 	parse_write(m, command, body ? (const void *)(unsigned long)body->data : NULL,
 		    body ? body->len : 0);
+}
+
+/* Before the command is executed. */
+static void prepare_for(const struct meaning *m)
+{
+	if (m->brings_memory)
+		mapped_register(m->reg.start, m->reg.length,
+				m->reg.access_flags & NIC_ACCESS_ON_DEMAND);
 }
 
 static void act_on(const struct fd_entry *entry, const struct meaning *m)
@@ -215,6 +231,7 @@ long uverbs_write(const struct fd_entry *entry, const void *buffer, size_t count
 	if (user_copy(&hdr, buffer, sizeof(hdr)))
 		return -EFAULT;
 	parse_write(&meaning, hdr.command, (const u8 *)buffer + sizeof(hdr), count - sizeof(hdr));
+	prepare_for(&meaning);
 	ret = forward(entry, &command);
 	if (ret >= 0)
 		act_on(entry, &meaning);
@@ -248,6 +265,7 @@ long uverbs_ioctl(const struct fd_entry *entry, void *argument)
 		parse_invoke(&meaning, attr, hdr.num_attrs);
 	meaning.destroys_cq |= hdr.object_id == UVERBS_OBJECT_CQ &&
 			       hdr.method_id == UVERBS_METHOD_CQ_DESTROY;
+	prepare_for(&meaning);
 	ret = forward(entry, &command);
 	if (ret >= 0)
 		act_on(entry, &meaning);

@@ -60,12 +60,20 @@ static int get_fd(struct host *host, u32 type, u32 number, u32 generation)
 		control_drop_fds(&reply);
 		return -1;
 	}
+	/* It is closed at once, so it need not be hidden from the program. */
+	if (type == VNET_MSG_GET_MEMORY)
+		return reply.fd[0];
 	return fdtable_keep(reply.fd[0], type == VNET_MSG_GET_CHANNEL);
 }
 
 static int get_space(struct host *host, u32 space)
 {
 	return get_fd(host, VNET_MSG_GET_SPACE, space, 0);
+}
+
+static int get_memory(struct host *host, u32 space)
+{
+	return get_fd(host, VNET_MSG_GET_MEMORY, space, 0);
 }
 
 static int get_channel(struct host *host, u32 channel, u32 generation)
@@ -156,6 +164,7 @@ static int attach_nic(struct session *s, u32 index, u64 size, int memory_fd, int
 	cn->host.kick_fd = kick_fd;
 	cn->host.get_space = get_space;
 	cn->host.get_channel = get_channel;
+	cn->host.get_memory = get_memory;
 	cn->host.refused = say_refused;
 	cn->memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 			      memory_fd, 0);
@@ -470,6 +479,7 @@ static int session_make(struct session **out)
 		return -ENOMEM;
 	s->pid = sys_getpid();
 	s->door_fd = -1;
+	s->memory_fd = -1;
 	for (i = 0; i < TREE_FOLDERS; i++)
 		s->tree_fd[i] = -1;
 	node_place_renew();
@@ -658,6 +668,8 @@ static void fd_moved(struct session *s, int from, int to)
 			nic_store(&s->connection[i].fd, to);
 	if (s->door_fd == from)
 		nic_store(&s->door_fd, to);
+	if (s->memory_fd == from)
+		nic_store(&s->memory_fd, to);
 	for (i = 0; i < TREE_FOLDERS; i++)
 		if (s->tree_fd[i] == from)
 			nic_store(&s->tree_fd[i], to);

@@ -84,6 +84,8 @@ struct session {
 	 * the path is no longer accessible.
 	 */
 	int tree_fd[TREE_FOLDERS];
+	/* This process' memory file (devices/mapped.c); -1: none yet. */
+	int memory_fd;
 	/*
 	 * The session with the daemon before, or NULL. Its descriptors stay open until this one is
 	 * replaced, too.

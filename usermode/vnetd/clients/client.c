@@ -158,6 +158,7 @@ static void client_died(struct client *client)
 	control_client_dead(client);
 	pager_client_dead(client);
 
+	client_map_free(client);
 	drop_file(&client->mem_fd);
 	drop_file(&client->pagemap_fd);
 	drop_file(&client->maps_fd);
@@ -492,6 +493,8 @@ struct client *client_new(struct daemon *daemon, pid_t pid, struct client_files 
 	daemon->clients = client;
 	daemon->nclients++;
 	daemon->watch_at = earlier(daemon->watch_at, clock_now() + WATCH_INTERVAL);
+	daemon->table[slot_of(client)].bytes_mapped = 0;
+	daemon->table[slot_of(client)].bytes_called = 0;
 	publish(client, true);
 	/* The pid could have been reused before the pidfd was opened: check again. */
 	if (memory_gone(client->mem_fd)) {

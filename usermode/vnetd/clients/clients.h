@@ -16,8 +16,16 @@
 struct daemon;
 struct device;
 struct uv_block;
+struct client_map;
 
 #define NO_PAGE (~0ull)
+
+/* A call waits, until `deadline` at the latest, for grace periods of all NICs (nic_grace_begin()). */
+struct client_map_wait {
+	bool active;
+	u64 deadline;
+	u32 ticket[VNET_MAX_NICS];
+};
 
 /* A client process: an address space, and an owner of locks. */
 struct client {
@@ -33,6 +41,8 @@ struct client {
 	int pagemap_fd;
 	int maps_fd;
 	int status_fd;
+	/* Its memory file, and which of its pages are there (memory.c); NULL: none. */
+	struct client_map *map;
 	/* Page number that the current call found resident; NO_PAGE: none. */
 	u64 present_page;
 	/*
@@ -130,6 +140,29 @@ struct client *client_find(struct daemon *daemon, u32 space);
 bool client_table_sane(struct daemon *daemon);
 /* Returns a new descriptor of the space's memory, or -errno. */
 int client_memory(struct client *client);
+/*
+ * Returns a new descriptor of the client's memory file, which is created if `make`, or -errno
+ * (-ENOENT: there is none).
+ */
+int client_memory_file(struct client *client, bool make);
+/* Whether the range contains whole pages, and all of them are in the client's memory file. */
+bool client_maps(const struct client *client, u64 start, u64 length);
+/* Whether the client is moving pages of this range into its memory file. */
+bool client_moves(const struct client *client, u64 start, u64 length);
+/*
+ * The client begins to move the whole pages of a range into its memory file, has moved them, or
+ * has not, for the reason `why` (enum vnet_unmapped). Returns 0 or -errno.
+ */
+int client_map_begin(struct client *client, u64 start, u64 length);
+int client_map_done(struct client *client, u64 start, u64 length);
+int client_map_refused(struct client *client, u64 start, u64 length, u32 why);
+/*
+ * Pages of this range are in the memory file no longer. Returns the state of the wait for peers
+ * that may still use them; NULL: there is no memory file, and no wait.
+ */
+struct client_map_wait *client_map_gone(struct client *client, u64 start, u64 length);
+/* Why the pages of a region are not in the memory file: enum vnet_unmapped. */
+u32 client_why_unmapped(const struct client *client, u64 start, u64 length);
 /* A reference keeps the structure and its slot, not the process: see `dead`. */
 struct client *client_get(struct client *client);
 void client_put(struct client *client);

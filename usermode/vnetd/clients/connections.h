@@ -80,6 +80,11 @@ bool client_left(const struct client *client);
 /* Probes clients without a pidfd or a connection. Returns the time of the next call. */
 u64 client_run(struct daemon *daemon, u64 now);
 
+/* ---------------------------------------------------------------- memory.c */
+
+/* Frees the memory file of a dead client. */
+void client_map_free(struct client *client);
+
 /* ------------------------------------------------------------------ file.c */
 
 /*

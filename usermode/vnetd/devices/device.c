@@ -97,6 +97,15 @@ static int get_space(struct host *host, u32 space)
 	return fd < 0 ? -1 : fd;
 }
 
+static int get_memory(struct host *host, u32 space)
+{
+	struct device *device = container_of(host, struct device, host);
+	struct client *client = client_find(device->daemon, space);
+	int fd = client ? client_memory_file(client, false) : -1;
+
+	return fd < 0 ? -1 : fd;
+}
+
 static int get_channel(struct host *host, u32 channel, u32 generation)
 {
 	struct device *device = container_of(host, struct device, host);
@@ -156,6 +165,7 @@ static int start_firmware(struct nic_device *made)
 	device->host.client = daemon->table;
 	device->host.get_space = get_space;
 	device->host.get_channel = get_channel;
+	device->host.get_memory = get_memory;
 	device->host.bring = bring;
 	device->host.refused = on_refused;
 	return host_init(&device->host, &device->nic);

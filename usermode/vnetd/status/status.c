@@ -114,8 +114,11 @@ static void put_clients(const struct daemon *daemon, FILE *out)
 		fprintf(out, "%s\n {\"pid\": %d, \"command\": ", separator, client->pid);
 		json_string(out, client->command);
 		fprintf(out,
-			", \"space\": %u, \"owner\": %u, \"connections\": %u, \"state\": \"%s\"}",
+			", \"space\": %u, \"owner\": %u, \"connections\": %u, "
+			"\"bytes_mapped\": %llu, \"bytes_called\": %llu, \"state\": \"%s\"}",
 			client->space, client->owner, client_conns(client),
+			nic_load(&daemon->table[client->owner - 1].bytes_mapped),
+			nic_load(&daemon->table[client->owner - 1].bytes_called),
 			client->dead        ? "gone" :
 			client_left(client) ? "leaving" :
 					      "alive");

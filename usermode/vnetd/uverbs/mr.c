@@ -145,6 +145,9 @@ static int check_memory(struct uv_request *req, u64 start, u64 length, u32 acces
 	int err;
 
 	*flags = 0;
+	/* Pages that a peer writes to now would be lost. */
+	if (client_moves(req->client, start, length))
+		return UV_PARK;
 	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND)) {
 		err = uv_process_mapped(req->client, start, length, access & ACCESS_WRITES, &file);
 		if (!err && file)
@@ -181,6 +184,7 @@ int uv_reg_mr(struct uv_request *req)
 		return err;
 	params.access = cmd.access_flags & ACCESS_NIC;
 	set_range(&params, cmd.start, cmd.length, cmd.hca_va);
+	uv_mr_set_mapped(req, &params);
 	err = uv_mr_new(req, &uv_mr_class, pd, &params, &mr);
 	if (err)
 		return err;
@@ -223,14 +227,19 @@ static void rereg_params(struct uv_request *req, const struct ib_uverbs_rereg_mr
 static int check_change(struct uv_request *req, const struct ib_uverbs_rereg_mr *cmd,
 			struct nic_mr_params *params)
 {
+	int err;
+
 	if (!(cmd->flags & (REREG_TRANSLATION | REREG_ACCESS)))
 		return 0;
 	/* The region may be in another process' memory, which cannot be checked here. */
 	if (params->space != req->client->space)
 		return -EINVAL;
-	return check_memory(req, params->addr, params->length,
-			    cmd->flags & REREG_ACCESS ? cmd->access_flags : params->access,
-			    &params->flags);
+	err = check_memory(req, params->addr, params->length,
+			   cmd->flags & REREG_ACCESS ? cmd->access_flags : params->access,
+			   &params->flags);
+	if (!err)
+		uv_mr_set_mapped(req, params);
+	return err;
 }
 
 /*

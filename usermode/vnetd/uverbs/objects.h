@@ -451,6 +451,8 @@ extern const struct uv_class uv_mr_class;
 int uv_mr_start(struct uv_request *req, struct uv_object *obj);
 int uv_mr_stop(struct uv_object *obj);
 void uv_mr_release(struct uv_object *obj);
+/* -- mapped.c: sets or clears NIC_MR_MAPPED in the flags. */
+void uv_mr_set_mapped(const struct uv_request *req, struct nic_mr_params *params);
 /* -EOPNOTSUPP, after the attributes were validated. */
 int uv_ioctl_unsupported(struct uv_request *req);
 

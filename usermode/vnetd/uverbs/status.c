@@ -203,6 +203,32 @@ static const char *kind_name(u32 kind)
 	return name_of(names, UV_ARRAY_SIZE(names), kind);
 }
 
+/* "yes", or why the region's pages are not in the memory file of its process; "": a window. */
+static const char *mapped_name(const struct uv_object *obj, const struct nic_mr_params *params,
+			       u8 flags)
+{
+	static const char *const names[] = {
+		[VNET_UNMAPPED_NEVER] = "no",
+		[VNET_UNMAPPED_SMALL] = "no: no whole page",
+		[VNET_UNMAPPED_KIND] = "no: not anonymous memory",
+		[VNET_UNMAPPED_FLAGS] = "no: flags of the mapping",
+		[VNET_UNMAPPED_USERFAULTFD] = "no: threads, and userfaultfd is refused",
+		[VNET_UNMAPPED_BUSY] = "no: a thread was in a system call",
+		[VNET_UNMAPPED_PINNED] = "no: io_uring, AIO or a device",
+		[VNET_UNMAPPED_OVERLAP] = "no: overlaps another region",
+		[VNET_UNMAPPED_MEMORY] = "no: no memory",
+	};
+
+	if (params->kind != NIC_MR_REGION)
+		return "";
+	if ((flags & NIC_MR_MAPPED) && (flags & NIC_MR_CHECK_PAGES))
+		return "no: the memory is protected";
+	if (flags & NIC_MR_MAPPED)
+		return "yes";
+	return name_of(names, UV_ARRAY_SIZE(names),
+		       client_why_unmapped(obj->client, params->addr, params->length));
+}
+
 static void print_mr(const struct uv_object *obj, FILE *out)
 {
 	const struct uv_mr *mr = UV_CAST(const struct uv_mr, obj);
@@ -217,9 +243,9 @@ static void print_mr(const struct uv_object *obj, FILE *out)
 	}
 	fprintf(out,
 		"{\"key\": %u, \"kind\": \"%s\", \"pid\": %d, \"addr\": %llu, \"length\": %llu"
-		", \"access\": %u}",
+		", \"access\": %u, \"mapped\": \"%s\"}",
 		now.key, kind_name(now.kind), (int)obj->client->pid, now.addr, now.length,
-		now.access);
+		now.access, mapped_name(obj, &now, nic_load(&entry->flags)));
 }
 
 void uverbs_status(struct device *device, FILE *out)

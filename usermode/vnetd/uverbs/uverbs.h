@@ -35,6 +35,9 @@ enum call_outcome uverbs_file_close(struct file *file);
 struct file *uverbs_channel_file(struct device *device, u32 channel, u32 generation);
 /* Destroys the objects of a dead client. nic_recover() has run on every device. */
 void uverbs_client_dead(struct client *client);
+/* Executes VNET_MSG_MAP (mapped regions); *error is 0 or -errno. */
+enum call_outcome uverbs_map_call(struct client *client, const struct vnet_msg_map *call,
+				  int *error);
 /* Moves events from NIC memory (nic_async_take()) into the event files. */
 void uverbs_collect_async(struct device *device);
 /* Raises an event of the device (element: its port) in all its contexts. */
@@ -51,7 +54,7 @@ void uverbs_device_event(struct device *device, u32 event, u64 element);
  *   "srqs": [{"srqn": 1, "pid": 4711, "entries": 16, "limit": 0}, ...],
  *   "wqs": [{"wqn": 19, "pid": 4711, "entries": 16, "state": "RDY"}, ...],
  *   "mrs": [{"key": 256, "kind": "region", "pid": 4711, "addr": 0,
- *            "length": 4096, "access": 7}, ...]
+ *            "length": 4096, "access": 7, "mapped": "yes"}, ...]
  * "dest_lid": on InfiniBand the peer's LID, by which frames are routed, else 0; "dest_gid" is
  * empty there unless the peer has a global route. "waits": why the send queue waits ("", rnr,
  * stall, peer, lock, pages, peer pages, turn). "holder": process id of the present

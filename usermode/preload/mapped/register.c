@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Moves the pages of a region that the program registers into the memory file. */
+#define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+
+#include "base/settings.h"
+#include "mapped/inside.h"
+#include "mapped/quiet.h"
+#include "../../platform/window.h"
+
+/* Pages are moved in pieces of this size, so that other threads do not wait long. */
+#define PIECE (1ull << 20)
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+
+static bool copy_to_file(int fd, u64 start, u64 end)
+{
+	while (start < end) {
+		long n = sys(SYS_pwrite64, fd, start, end - start, start);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		start += (u64)n;
+	}
+	return true;
+}
+
+/* The pages were copied: have the file's pages in their place. */
+static bool replace(int fd, u64 start, u64 end)
+{
+	long ret = sys(SYS_mmap, start, end - start, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED | MAP_NORESERVE | MAP_POPULATE, fd, start);
+
+	if ((unsigned long)ret > -4096ul)
+		return false;
+	/* A child gets its copy another way, see mapped_fork_begin(). */
+	(void)sys(SYS_madvise, start, end - start, MADV_DONTFORK);
+	return true;
+}
+
+/* No other thread runs, and signals are blocked: nobody writes to the pages meanwhile. */
+static u32 move_alone(int fd, u64 start, u64 end)
+{
+	return copy_to_file(fd, start, end) && replace(fd, start, end) ? 0 : VNET_UNMAPPED_MEMORY;
+}
+
+static int open_userfaultfd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	int fd = (int)sys(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+
+	if (fd < 0)
+		return fd;
+	if (!sys(SYS_ioctl, fd, UFFDIO_API, &api))
+		return fd;
+	sys_close(fd);
+	return -ENOSYS;
+}
+
+/* Let threads go on that wait for [start, end). */
+static void wake(int uffd, u64 start, u64 end)
+{
+	struct uffdio_range all = { .start = start, .len = end - start };
+
+	(void)sys(SYS_ioctl, uffd, UFFDIO_WAKE, &all);
+}
+
+/*
+ * Other threads run: pages are write-protected while they are copied. A thread that writes waits
+ * until the file's page has taken the place of the old one.
+ */
+static u32 move_protected(int uffd, int fd, u64 start, u64 end)
+{
+	struct uffdio_register reg = { .range = { .start = start, .len = end - start },
+				       .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect wp = { .range = reg.range, .mode = UFFDIO_WRITEPROTECT_MODE_WP };
+	bool moved;
+
+	/* Only pages that are present can be protected. */
+	if (sys(SYS_madvise, start, end - start, MADV_POPULATE_WRITE))
+		return VNET_UNMAPPED_MEMORY;
+	if (sys(SYS_ioctl, uffd, UFFDIO_REGISTER, &reg))
+		return VNET_UNMAPPED_USERFAULTFD;
+	if (!quiet_begin(start, end)) {
+		quiet_end();
+		(void)sys(SYS_ioctl, uffd, UFFDIO_UNREGISTER, &reg.range);
+		return VNET_UNMAPPED_BUSY;
+	}
+	moved = !sys(SYS_ioctl, uffd, UFFDIO_WRITEPROTECT, &wp) && copy_to_file(fd, start, end) &&
+		replace(fd, start, end);
+	if (!moved) {
+		wp.mode = 0;
+		(void)sys(SYS_ioctl, uffd, UFFDIO_WRITEPROTECT, &wp);
+		(void)sys(SYS_ioctl, uffd, UFFDIO_UNREGISTER, &reg.range);
+	}
+	wake(uffd, start, end);
+	quiet_end();
+	return moved ? 0 : VNET_UNMAPPED_MEMORY;
+}
+
+/* Move the pages of one part; *start advances by what was moved. */
+static u32 move_part(const struct mapped_plan *p, int uffd, u64 *start, u64 end)
+{
+	u32 why = 0;
+
+	while (*start < end && !why) {
+		u64 piece = smaller(end, (*start + PIECE) & ~(PIECE - 1));
+		int fd = p->session->memory_fd;
+
+		why = uffd < 0 ? move_alone(fd, *start, piece) :
+				 move_protected(uffd, fd, *start, piece);
+		if (why)
+			break;
+		/* A range that is not in the table would be missing in a forked child. */
+		if (!mapped_enter(p->session, *start, piece))
+			why = VNET_UNMAPPED_MEMORY;
+		*start = piece;
+	}
+	return why;
+}
+
+static u32 move_all(const struct mapped_plan *p)
+{
+	int uffd = -1;
+	u32 why = 0;
+
+	if (quiet_threads() != 1) {
+		uffd = open_userfaultfd();
+		if (uffd < 0)
+			return VNET_UNMAPPED_USERFAULTFD;
+	}
+	for (u32 i = 0; i < p->nparts && !why; i++) {
+		u64 start = p->part[i].start, at = start;
+		int ret = mapped_tell(p->session, VNET_MAP_BEGIN, 0, start, p->part[i].end);
+
+		if (ret) {
+			why = ret == -EBUSY ? VNET_UNMAPPED_OVERLAP : VNET_UNMAPPED_MEMORY;
+			break;
+		}
+		why = move_part(p, uffd, &at, p->part[i].end);
+	}
+	sys_close(uffd);
+	return why;
+}
+
+/* The lock is held. */
+static u32 map_region(struct session *s, u64 start, u64 end, bool on_demand)
+{
+	struct mapped_plan plan = { .session = s, .at = start, .end = end };
+
+	/* On-demand regions follow the program's mappings. */
+	if (on_demand || start >= end || end > HOST_MEMORY_FILE_SIZE)
+		return VNET_UNMAPPED_NEVER;
+	mapped_check();
+	if (mapped_files_are_limited() || mapped_open_file(s))
+		return VNET_UNMAPPED_MEMORY;
+	/* Pages that were moved for an earlier region stay where they are. */
+	if (!mapped_covers(s, start, end)) {
+		mapped_make_plan(&plan);
+		if (!plan.why)
+			plan.why = move_all(&plan);
+	}
+	if (!plan.why && mapped_tell(s, VNET_MAP_DONE, 0, start, end))
+		plan.why = VNET_UNMAPPED_MEMORY;
+	return plan.why;
+}
+
+void mapped_register(u64 start, u64 length, bool on_demand)
+{
+	u64 first = (start + MAPPED_PAGE - 1) & ~(MAPPED_PAGE - 1),
+	    end = (start + length) & ~(MAPPED_PAGE - 1);
+	struct session *s;
+	raw_sigset_t saved;
+	u32 why;
+
+	if (likely(!settings()->map_regions) || session_in_vfork_child() || start + length < start)
+		return;
+	s = session_current();
+	if (!s || !session_alive(s))
+		return;
+	saved = lock_take(&mapped_lock);
+	why = map_region(s, first, end, on_demand);
+	if (why)
+		(void)mapped_tell(s, VNET_MAP_REFUSED, why, first, end);
+	lock_release(&mapped_lock, saved);
+}
