@@ -534,7 +534,7 @@ static void check_quiet(const struct node *node)
 	for (i = 0; i < nic->hdr->row_high && i < nic->max_row; i++) {
 		lock_is_free(node, nic->row[i].lock, "row", i);
 		if (nic->row[i].unacked || nic->row[i].busy)
-			violated("node %u: %u packets of row %u are under way still", node->index,
+			violated("node %u: %u packets of row %u are still in flight", node->index,
 				 nic->row[i].unacked, i);
 	}
 }
@@ -544,7 +544,7 @@ static void finish(void)
 	u32 i;
 
 	if (!run_until(all_posted, POST_LIMIT) && !is_violated()) {
-		violated("requests cannot be posted: %u of %u are left", workload.left,
+		violated("requests cannot be posted: %u of %u remain", workload.left,
 			 workload.total);
 	}
 	end_faults();
@@ -563,7 +563,7 @@ static void finish(void)
 	destroy_all();
 	sim_run_until(event_now() + QUIET_LIMIT);
 	if (!is_violated() && event_next() != ~0ull)
-		violated("NICs without queue pairs have no rest");
+		violated("NICs without queue pairs still have work");
 	for (i = 0; i < sim.config.nodes && !is_violated(); i++) {
 		if (!sim.node[i].dead)
 			check_quiet(&sim.node[i]);

@@ -52,7 +52,7 @@ static u8 *piece_at(struct nic *nic, const struct nic_piece *piece, u64 offset, 
 	    addr < region->addr || addr - region->addr > region->length ||
 	    length > region->length - (addr - region->addr) ||
 	    (write && !(region->access & NIC_ACCESS_LOCAL_WRITE))) {
-		violated("node %u %s %llu bytes at %#llx of space %u, where no region %u allows it",
+		violated("node %u %s %llu bytes at %#llx of space %u, but no region (%u) allows it",
 			 node->index, write ? "writes" : "reads", (unsigned long long)length,
 			 (unsigned long long)addr, piece->space, piece->mr);
 		return NULL;
@@ -112,7 +112,7 @@ enum nic_copy_result plat_copy(struct nic *nic, const struct nic_piece *dst, u32
 		u8 *to, *from;
 
 		if (!ndst || !nsrc) {
-			violated("node %u copies %llu bytes more than there are",
+			violated("node %u copies %llu bytes more than the pieces have",
 				 node_of(nic)->index, (unsigned long long)length);
 			return NIC_COPY_DST_FAULT;
 		}

@@ -209,7 +209,7 @@ bool buffer_check(const struct buffer *buffer)
 	if (buffer->state == BUFFER_TAINTED && buffer->taint) {
 		rest = buffer->taint_length;
 		if (!bytes_either(memory, rest, own, buffer->taint)) {
-			violated("node %u: buffer at %#llx has bytes that are nobody's",
+			violated("node %u: buffer at %#llx has bytes that no operation wrote",
 				 buffer->process->node->index,
 				 (unsigned long long)buffer_address(buffer));
 			return false;
@@ -217,7 +217,7 @@ bool buffer_check(const struct buffer *buffer)
 	}
 	if (bytes_are(memory + rest, buffer->size + BUFFER_GAP - rest, own, rest))
 		return true;
-	violated("node %u: memory at %#llx was written to, where nothing was to be written%s",
+	violated("node %u: memory at %#llx was written outside of all buffers%s",
 		 buffer->process->node->index, (unsigned long long)buffer_address(buffer),
 		 buffer->state == BUFFER_FREE ? " (any more)" : "");
 	return false;

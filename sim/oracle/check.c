@@ -55,7 +55,7 @@ static void check_entry(const struct queue *cq, const struct vnet_cqe *cqe)
 	else if (r)
 		check_receive_entry(cq, cqe, r);
 	else
-		violated("node %u CQ %u: a completion of nothing (wr_id %#llx)",
+		violated("node %u CQ %u: a completion of no request (wr_id %#llx)",
 			 cq->process->node->index, cq->cqn, (unsigned long long)cqe->wr_id);
 }
 
@@ -179,8 +179,8 @@ static void check_word(const struct end *e)
 		return;
 	memcpy(&value, buffer_memory(e->word), 8);
 	if (value != e->word_value)
-		violated("node %u QP %u: compare and swap left another word than it was to",
-			 node_of(e), e->qp->qpn);
+		violated("node %u QP %u: compare and swap left a wrong word", node_of(e),
+			 e->qp->qpn);
 }
 
 void check_final(struct actor **actors, u32 n)

@@ -14,7 +14,7 @@ void put(struct buffer *buffer, u32 used)
 
 	if (used < buffer->size &&
 	    !bytes_are(memory + used, buffer->size - used, buffer_id(buffer), used))
-		violated("node %u: the buffer at %#llx (%u bytes) was written to behind the %u "
+		violated("node %u: the buffer at %#llx (%u bytes) was written after the %u "
 			 "bytes that it was for",
 			 buffer->process->node->index, (unsigned long long)buffer_address(buffer),
 			 buffer->size, used);

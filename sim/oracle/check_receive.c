@@ -124,7 +124,7 @@ static void check_delivery(struct end *e, struct receive *r, const struct vnet_c
 						 next_message(e->peer, r, cqe);
 
 	if (!w || !looks_like(w, r, cqe)) {
-		violated("node %u QP %u: a message of %u bytes came%s: not the next one%s",
+		violated("node %u QP %u: a message of %u bytes arrived%s: it is not the next one%s",
 			 node_of(e), e->qp->qpn, cqe->byte_len,
 			 cqe->flags & VNET_WC_WITH_IMM ? " with immediate data" : "",
 			 w ? "" : ", there is none");
@@ -165,7 +165,7 @@ void check_receive_done(const struct queue *cq, const struct vnet_cqe *cqe, stru
 
 	if (!e || (r->end && r->end != e) || (r->srq && e->qp->srq != r->srq) ||
 	    e->qp->recv_cq != cq) {
-		violated("node %u: a receive completes for QP %u, which has no part in it",
+		violated("node %u: a receive completes for QP %u, to which it does not belong",
 			 cq->process->node->index, cqe->qp_num);
 		return;
 	}
@@ -173,7 +173,7 @@ void check_receive_done(const struct queue *cq, const struct vnet_cqe *cqe, stru
 		violated("node %u QP %u: receive %llu completed twice", node_of(e), e->qp->qpn,
 			 (unsigned long long)r->id);
 	if (r->end && r->index != e->received)
-		violated("node %u QP %u: receive %u completes, and the next was %u", node_of(e),
+		violated("node %u QP %u: receive %u completes before receive %u", node_of(e),
 			 e->qp->qpn, r->index, e->received);
 	r->done = true;
 	r->status = cqe->status;

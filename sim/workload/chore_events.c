@@ -28,7 +28,7 @@ void moderated_events(struct bench *b)
 		if (!wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b) &&
 		    queue_has(b->cq, b->cq->cons) &&
 		    !wait_event(b->p, event_now() + EVENT_TIMEOUT_NS) && holds(b))
-			wrong(b, "no event of what is there", count);
+			wrong(b, "no event for an entry that is in the queue", count);
 		if (!holds(b))
 			return;
 		arm_cq(b->cq, false);
@@ -62,12 +62,13 @@ void events_on_purpose(struct bench *b)
 	want(b, raise(b, 's', b->actor->srq->srqn, NIC_EVENT_SRQ_LIMIT_REACHED),
 	     "an event of a receive queue");
 	if (holds(b))
-		want(b, b->p->events != before, "an event on purpose is not heard");
-	want(b, !raise(b, 'q', 0xfffff0, NIC_EVENT_QP_FATAL) || !holds(b), "an event of nothing");
+		want(b, b->p->events != before, "a raised event does not arrive");
+	want(b, !raise(b, 'q', 0xfffff0, NIC_EVENT_QP_FATAL) || !holds(b),
+	     "an event of an object that does not exist");
 	if (!holds(b))
 		return;
-	want(b, raise(b, 'q', b->x->qpn, NIC_EVENT_QP_FATAL), "a failure on purpose");
-	want(b, comes_to_error(b, b->x), "who failed on purpose goes on");
+	want(b, raise(b, 'q', b->x->qpn, NIC_EVENT_QP_FATAL), "a fatal event of a queue pair");
+	want(b, comes_to_error(b, b->x), "a queue pair with a raised fatal event still works");
 }
 
 /* The first message to a queue pair in RTR raises COMM_EST. The queue pair stays in RTR. */
@@ -77,9 +78,9 @@ void established(struct bench *b)
 	u32 before = b->far->events;
 
 	if (ends(b, run(b, &wqe, 64, b->key), VNET_WC_SUCCESS, "a write before RTS") && holds(b))
-		want(b, b->far->events != before, "nobody hears of a connection");
+		want(b, b->far->events != before, "no event for an established connection");
 	if (holds(b))
-		want(b, state_of(b->y) == NIC_QPS_RTR, "a message has its receiver send");
+		want(b, state_of(b->y) == NIC_QPS_RTR, "a message changes its receiver to RTS");
 }
 
 /* -------------------------------------------------------------- RNR starvation */
@@ -120,7 +121,8 @@ void starving(struct bench *b)
 	memset(mem(b->p, b->here), 0x77, 500);
 	status = run(b, &wqe, 500, b->key);
 	if (ends(b, status, VNET_WC_SUCCESS, "a message to a NIC that had no receive") && holds(b))
-		want(b, mem(b->far, b->there)[499] == 0x77, "a message after hunger");
+		want(b, mem(b->far, b->there)[499] == 0x77,
+		     "a message after the receive was posted");
 }
 
 /* --------------------------------------------------------------- device memory */

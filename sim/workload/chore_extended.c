@@ -69,12 +69,13 @@ static bool arrives(struct connection *c, u32 queue, u32 opcode, u32 length, u32
 	struct wc wc;
 	u32 status = next_status_of(c->b, c->cq[queue], &wc);
 
-	if (!ends(c->b, status, VNET_WC_SUCCESS, "a receive of an extended connection"))
+	if (!ends(c->b, status, VNET_WC_SUCCESS, "a receive of an XRC connection"))
 		return false;
 	if (wc.wr_id != c->posted[queue] || wc.opcode != opcode || wc.byte_len != length)
-		wrong(c->b, "a message of an extended connection came elsewhere", (u32)wc.wr_id);
+		wrong(c->b, "a message of an XRC connection arrived in another queue",
+		      (u32)wc.wr_id);
 	if (wc.flags & VNET_WC_WITH_IMM && wc.imm != imm)
-		wrong(c->b, "immediate data of an extended connection", wc.imm);
+		wrong(c->b, "immediate data of an XRC connection", wc.imm);
 	return holds(c->b);
 }
 
@@ -233,7 +234,7 @@ static bool word_is(struct bench *b, u64 expected)
 	if (!holds(b))
 		return false;
 	memcpy(&word, mem(b->far, b->there), 8);
-	want(b, word == expected, "a write of eight bytes wrote others");
+	want(b, word == expected, "a write of eight bytes changed other bytes");
 	return holds(b);
 }
 
@@ -260,7 +261,7 @@ void atomic_writes(struct bench *b)
 		break;
 	default:
 		wqe.rdma.rkey ^= 0x33;
-		ends(b, run(b, &wqe, 8, b->key), VNET_WC_REM_ACCESS_ERR, "a word of nobody");
+		ends(b, run(b, &wqe, 8, b->key), VNET_WC_REM_ACCESS_ERR, "a word in no region");
 		break;
 	}
 	word_is(b, value);

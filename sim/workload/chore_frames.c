@@ -278,7 +278,7 @@ static void take(struct wire *w, u32 i)
 			wrong(w->b, "a receive of a frame fails", wc.status);
 			return;
 		}
-		want(w->b, !r->got, "a frame comes twice");
+		want(w->b, !r->got, "a frame arrives twice");
 		r->got = true;
 		want(w->b,
 		     wc.byte_len == w->length &&
@@ -302,10 +302,10 @@ static void judge(struct wire *w)
 	for (i = 0; i < RECEIVERS && holds(w->b); i++) {
 		take(w, i);
 		if (w->receiver[i].got && !w->receiver[i].has)
-			wrong(w->b, "a frame comes to whose flow it is not", i);
+			wrong(w->b, "a frame arrives at a queue pair whose flow does not match", i);
 		if (is_certain(w) && w->receiver[i].has && w->receiver[i].flow != NO_FLOW &&
 		    !w->receiver[i].got)
-			wrong(w->b, "a frame does not come by its flow", i);
+			wrong(w->b, "a frame does not arrive by its flow", i);
 	}
 }
 
@@ -384,9 +384,9 @@ static void neighbour_came(struct wire *w, const struct wc *wc)
 			break;
 	}
 	if (i == w->nsent)
-		wrong(w->b, "a frame comes to another NIC that nobody sent", wc->byte_len);
+		wrong(w->b, "a frame arrives at another NIC, but was not sent", wc->byte_len);
 	else if (n->got & 1u << i)
-		wrong(w->b, "a frame comes to another NIC twice", i);
+		wrong(w->b, "a frame arrives twice at another NIC", i);
 	n->got |= 1u << i;
 	check_totals.far_frames++;
 }
@@ -465,7 +465,7 @@ static void wrong_frame(struct wire *w)
 	struct nic *nic = &w->b->p->node->nic;
 	struct nic_flow flow = { .type = 9, .qpn = w->b->x->qpn };
 
-	want(w->b, nic_flow_create(nic, 0, &flow) == NIC_EINVAL, "a flow of no type");
+	want(w->b, nic_flow_create(nic, 0, &flow) == NIC_EINVAL, "a flow of an invalid type");
 	want(w->b, nic_flow_create(nic, NIC_MAX_FLOWS, &flow) == NIC_EINVAL, "a flow too many");
 	want(w->b, nic_flow_destroy(nic, NIC_MAX_FLOWS) == NIC_EINVAL, "no flow");
 	wrong_specs(w);
@@ -536,10 +536,10 @@ static void judge_spread(struct wire *w, u32 conversation)
 	}
 	if (!holds(w->b))
 		return;
-	want(w->b, n <= 1 && who < 3, "a frame comes to several work queues");
-	want(w->b, n || !is_certain(w), "a frame comes to no work queue");
+	want(w->b, n <= 1 && who < 3, "a frame arrives in several work queues");
+	want(w->b, n || !is_certain(w), "a frame arrives in no work queue");
 	if (who && w->home[conversation] && w->home[conversation] != who)
-		wrong(w->b, "a conversation is spread", conversation);
+		wrong(w->b, "frames of one flow arrive in several work queues", conversation);
 	if (who)
 		w->home[conversation] = who;
 }

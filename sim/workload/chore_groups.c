@@ -68,7 +68,7 @@ static bool attach(struct group *g, struct member *m)
 	m->attached = nic_mcast_attach(&p->node->nic, m->qp->qpn, gid) == NIC_OK;
 	node_gid(p->node->index, no_group);
 	if (nic_mcast_attach(&p->node->nic, m->qp->qpn, no_group) != NIC_EINVAL)
-		wrong(g->b, "a member of a group that is none", m->qp->qpn);
+		wrong(g->b, "a member of an invalid group", m->qp->qpn);
 	if (m->attached && nic_mcast_attach(&p->node->nic, m->qp->qpn, gid) != NIC_EINUSE)
 		wrong(g->b, "a member twice", m->qp->qpn);
 	return m->attached;
@@ -84,7 +84,7 @@ static void leave(struct group *g, struct member *m)
 	m->attached = false;
 	m->late = ~0u << g->sent;
 	if (nic_mcast_detach(&p->node->nic, m->qp->qpn, gid) != NIC_OK)
-		wrong(g->b, "a member that was none", m->qp->qpn);
+		wrong(g->b, "the removal of a queue pair that is no member", m->qp->qpn);
 	if (nic_mcast_detach(&p->node->nic, m->qp->qpn, gid) != NIC_EINVAL)
 		wrong(g->b, "a member leaves twice", m->qp->qpn);
 }
@@ -182,19 +182,19 @@ static void came(struct group *g, struct member *m, const struct wc *wc)
 		return;
 	}
 	if (i == g->sent) {
-		wrong(g->b, "a member gets what nobody sent to its group", length);
+		wrong(g->b, "a member gets a message that was not sent to its group", length);
 		return;
 	}
 	if (!names(at_memory, wc, g->gid))
 		wrong(g->b, "a copy does not name its group", i);
 	if (m->deaf)
-		wrong(g->b, "a copy comes to who is no member", i);
+		wrong(g->b, "a copy arrives at a queue pair that is no member", i);
 	if (m->got & 1u << i)
-		wrong(g->b, "a copy comes twice", i);
+		wrong(g->b, "a copy arrives twice", i);
 	if (g->nobody & 1u << i)
-		wrong(g->b, "a copy comes that was for nobody", i);
+		wrong(g->b, "a copy arrives that has no addressee", i);
 	if (m->late & 1u << i)
-		wrong(g->b, "a copy comes to who had left", i);
+		wrong(g->b, "a copy arrives at a former member", i);
 	if (wc->src_qp != g->b->x->qpn)
 		wrong(g->b, "a copy is another queue pair's", wc->src_qp);
 	m->got |= 1u << i;
@@ -230,7 +230,7 @@ static void all_here_have(const struct group *g)
 		if (!m->deaf && !m->strays && m->actor->process->node == g->b->p->node &&
 		    lives(m->actor->process, m->life) &&
 		    (m->got | m->late | g->nobody) != (all | m->late | g->nobody))
-			wrong(g->b, "a member beside the sender has not got all", m->got);
+			wrong(g->b, "a member on the sender's node did not get all copies", m->got);
 	}
 }
 

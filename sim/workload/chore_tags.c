@@ -97,7 +97,7 @@ static bool is_done(struct table *t, u32 status, const char *what)
 		ring_tags(t->srq);
 		if (holds(b) && poll_cq(b->far_cq, &wc)) {
 			if (wc.wr_id != WR_OP)
-				wrong(b, "an operation on tags ends as another one", (u32)wc.wr_id);
+				wrong(b, "a tag operation completes as another one", (u32)wc.wr_id);
 			if (wc.status != status)
 				wrong(b, what, wc.status);
 			return holds(b);
@@ -266,11 +266,11 @@ static bool comes(struct table *t, u32 wr_id, u8 opcode, u32 flags, struct wc *w
 	if (status == NO_STATUS || !holds(t->b))
 		return false;
 	if (wc->wr_id != wr_id)
-		wrong(t->b, "a message with a tag comes elsewhere", (u32)wc->wr_id);
+		wrong(t->b, "a tagged message arrives in another queue", (u32)wc->wr_id);
 	else if (!status && wc->opcode != opcode)
-		wrong(t->b, "a message with a tag comes as another", wc->opcode);
+		wrong(t->b, "a tagged message completes as another operation", wc->opcode);
 	else if (!status && (wc->flags & (VNET_WC_TM_MATCH | VNET_WC_TM_DATA_VALID)) != flags)
-		wrong(t->b, "a message with a tag comes in another way", wc->flags);
+		wrong(t->b, "a tagged message has other flags", wc->flags);
 	return holds(t->b);
 }
 
@@ -284,7 +284,8 @@ static void tells(struct table *t, u64 value, u32 byte_len)
 
 	memcpy(&tag, info, sizeof(tag));
 	memcpy(&priv, info + sizeof(tag), sizeof(priv));
-	want(t->b, tag == value && priv == PRIVATE, "a tag that came is not the one that was sent");
+	want(t->b, tag == value && priv == PRIVATE,
+	     "the tag that arrived is not the one that was sent");
 }
 
 static void holds_data(struct table *t, const struct slot *slot, u32 number, u32 skip, u32 length)

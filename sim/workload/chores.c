@@ -186,7 +186,7 @@ static void fast_regions(struct bench *b)
 		break;
 	case 1:
 		ends(b, register_as(b, key, fast, ~0ull, 1), VNET_WC_MW_BIND_ERR,
-		     "a region beyond all");
+		     "a region with an invalid index");
 		break;
 	case 2:
 		ends(b, register_as(b, key, fast, BYTES, NIC_ACCESS_REMOTE_WRITE),
@@ -224,7 +224,7 @@ static void overflow_here(struct bench *b)
 	for (i = 0; i < 8; i++)
 		post(b, wqe, 64, b->key);
 	ring_qp(b->x);
-	want(b, comes_to_error(b, b->x), "a queue that is overrun stays");
+	want(b, comes_to_error(b, b->x), "an overrun completion queue still works");
 }
 
 static void overflow_there(struct bench *b)
@@ -238,7 +238,7 @@ static void overflow_there(struct bench *b)
 	ring_qp(b->x);
 	for (i = 0; i < 8 && !status; i++)
 		status = next_status(b, NULL);
-	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver that is overrun");
+	ends(b, status, VNET_WC_REM_OP_ERR, "a receiver with an overrun completion queue");
 }
 
 /* VNET_CREATE_CQ_IGNORE_OVERRUN: CQEs overwrite older ones, and all requests complete. */
@@ -337,7 +337,8 @@ static void torn_memory(struct bench *b)
 		return;
 	tear(here ? b->p : b->far, here ? b->key : b->far_key);
 	status = run(b, &wqe, op == VNET_WR_ATOMIC_FETCH_ADD ? 8 : 1500, b->key);
-	ends(b, status, here ? VNET_WC_LOC_PROT_ERR : VNET_WC_REM_OP_ERR, "memory that is torn");
+	ends(b, status, here ? VNET_WC_LOC_PROT_ERR : VNET_WC_REM_OP_ERR,
+	     "unmapped memory within a buffer");
 }
 
 static void wrong_request(struct bench *b)
@@ -351,7 +352,8 @@ static void wrong_request(struct bench *b)
 	case 1:
 		wqe.flags |= VNET_WR_INLINE;
 		wqe.inline_len = 1u << 20;
-		ends(b, run(b, &wqe, 0, 0), VNET_WC_LOC_LEN_ERR, "inline data without end");
+		ends(b, run(b, &wqe, 0, 0), VNET_WC_LOC_LEN_ERR,
+		     "inline data longer than its ring");
 		return;
 	case 2:
 		post_crooked(b->x, &wqe, 200);
@@ -362,10 +364,10 @@ static void wrong_request(struct bench *b)
 		/* A producer index beyond the ring. */
 		advance_producer(b->x, 10000);
 		ring_qp(b->x);
-		want(b, comes_to_error(b, b->x), "a producer index that cannot be");
+		want(b, comes_to_error(b, b->x), "an impossible producer index");
 		return;
 	}
-	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "an opcode that is none");
+	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "an invalid opcode");
 }
 
 static void wrong_receive(struct bench *b)
@@ -378,7 +380,7 @@ static void wrong_receive(struct bench *b)
 	else
 		post_recv(b->y, 1, &sg, 1);
 	if (holds(b))
-		ends(b, run(b, &wqe, 1024, b->key), VNET_WC_REM_OP_ERR, "a receive that is wrong");
+		ends(b, run(b, &wqe, 1024, b->key), VNET_WC_REM_OP_ERR, "an invalid receive");
 }
 
 /* The responder grants no access: its qp_access_flags are 0. */
@@ -397,7 +399,7 @@ static void reads_without_room(struct bench *b)
 {
 	struct vnet_send_wqe wqe = one_sided(b, VNET_WR_RDMA_READ);
 
-	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "a read where none may be");
+	ends(b, run(b, &wqe, 64, b->key), VNET_WC_LOC_QP_OP_ERR, "a read without permission");
 }
 
 static void wrong_lengths(struct bench *b)
@@ -439,33 +441,34 @@ static void wrong_objects(struct bench *b)
 	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of three entries");
 	cq.entries = 4;
 	cq.flags = 1u << 31;
-	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of no kind");
+	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of an invalid kind");
 	cq.flags = 0;
 	cq.channel = nic->max_channel;
-	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ of no channel");
+	want(b, nic_cq_create(nic, nic->max_cq, &cq) == NIC_EINVAL, "a CQ with an invalid channel");
 	cq.channel = NIC_NONE;
 	want(b, nic_cq_create(nic, b->cq->cqn, &cq) == NIC_EINUSE, "a CQ twice");
 	want(b, nic_srq_create(nic, nic->max_srq, &srq) == NIC_EINVAL, "an SRQ of five entries");
-	want(b, nic_srq_set_limit(nic, nic->max_srq, 1) == NIC_EINVAL, "no SRQ's limit");
+	want(b, nic_srq_set_limit(nic, nic->max_srq, 1) == NIC_EINVAL,
+	     "the limit of an SRQ that does not exist");
 	mr.key = (nic->max_mr - 1) << NIC_KEY_TAG_BITS;
-	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region beyond all");
+	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region with an invalid index");
 	mr.addr = 0;
 	mr.kind = 77;
-	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region of no kind");
+	want(b, nic_mr_create(nic, &mr) == NIC_EINVAL, "a region of an invalid kind");
 	mr.kind = NIC_MR_REGION;
 	mr.key = b->key;
 	want(b, nic_mr_create(nic, &mr) == NIC_EINUSE, "a region twice");
 	want(b, nic_mr_destroy(nic, b->key ^ 1) == NIC_EINVAL, "another region's key");
-	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP of no number");
+	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP without a number");
 	qp.qpn = 1;
 	qp.type = 9;
-	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP of no type");
+	want(b, nic_qp_create(nic, &qp) == NIC_EINVAL, "a QP of an invalid type");
 	want(b, nic_channel_create(nic, nic->max_channel, 1) == NIC_EINVAL, "a channel too many");
 	want(b, nic_channel_destroy(nic, nic->max_channel) == NIC_EINVAL, "no channel");
 	want(b, nic_cq_destroy(nic, nic->max_cq, &n) == NIC_EINVAL, "no CQ");
 	want(b, nic_srq_destroy(nic, nic->max_srq) == NIC_EINVAL, "no SRQ");
 	want(b, nic_qp_destroy(nic, 0xfffff0) == NIC_EINVAL, "no QP");
-	want(b, !nic_qp_lock_owner(nic, 0xfffff0), "no QP's lock");
+	want(b, !nic_qp_lock_owner(nic, 0xfffff0), "the lock of a QP that does not exist");
 	nic_qp_lock_owner(nic, b->x->qpn);
 }
 
@@ -478,7 +481,8 @@ static void datagrams(struct bench *b)
 	to_address(&wqe, b->far->node->index, b->y->qpn);
 	switch (below(b, 3)) {
 	case 0:
-		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS, "a datagram to nobody");
+		ends(b, run(b, &wqe, BYTES, b->key), VNET_WC_SUCCESS,
+		     "a datagram to a QP that does not exist");
 		break;
 	case 1:
 		/*
