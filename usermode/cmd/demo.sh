@@ -103,7 +103,7 @@ demo_table() {
 	demo_tcp one_way_median_usec tcp_pingpong --size 2
 	rows+=("$(demo_row 'ib_send_lat -e, 2 bytes, asleep' us "$vnet" "$VALUE" better-is-less)")
 
-	demo_vnet 'BW_average[MB/sec]' 65536 ib_write_bw -n 20000
+	demo_vnet 'BW_average[' 65536 ib_write_bw -n 20000
 	vnet=$VALUE
 	demo_tcp bandwidth_mib_per_sec tcp_stream --size 65536
 	rows+=("$(demo_row 'ib_write_bw, 64 KiB' MiB/s "$vnet" "$VALUE" better-is-more)")
