@@ -41,6 +41,7 @@ QEMU's software emulation. A guest sees this machine's files, and cannot change 
   --kernel VERSION  6.1 (the default), 6.12, a full version such as 6.1.0-56-amd64, or
                     debug, which tests/kernel/build-debug-kernel builds; for build, the
                     default is this machine's own kernel if its headers are installed
+  --memory MB       memory of the guest (default: 4096)
 
 Missing files are downloaded first. As root, missing Debian packages are installed.
 EOF
