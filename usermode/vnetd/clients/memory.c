@@ -200,6 +200,8 @@ static void remove_range(struct client_map *map, struct range gone)
 {
 	u32 i = first_after(map, gone.start);
 
+	if (is_empty(gone))
+		return;
 	while (i < map->n && map->range[i].start < gone.end) {
 		struct range *r = &map->range[i], rest = { .start = gone.end, .end = r->end };
 
