@@ -3,7 +3,8 @@
  * Memory: regions and windows, pinned memory, on-demand paging (odp.h), dma-bufs, device memory,
  * and the firmware's copies between them (copy.c).
  *
- * Inside the room, mr.c calls odp*.c, dmabuf.c and dm.c; copy.c calls odp*.c.
+ * Inside the room, mr.c calls odp*.c, dmabuf.c and dm.c; copy.c calls odp*.c. odp.h says in which
+ * order odp*.c call each other.
  *
  * Calls base, queues and doorbells. Takes vnet_mr.lock, in it vnet_dev.commands, and the locks
  * that odp.h describes.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * On-demand paging, for the room memory: windows, shares of users, and requests for pages.
- * Addresses are those of the owning process.
+ * Addresses are those of the owning process. A file calls only files whose declarations are above
+ * its own.
  *
  * Locks, outermost first: vnet_odp.fetching, vnet_window.lock; vnet_share.lock; vnet_odp.lock.
  * Copies read windows in a read section of an SRCU domain: vnet_copies_lock().
@@ -102,6 +103,19 @@ static inline u64 vnet_part_end(u64 start, u64 end)
 	return min_t(u64, end, round_down(start, VNET_WINDOW_SIZE) + VNET_WINDOW_SIZE);
 }
 
+/* -------------------------------------------------------------- odp_share.c */
+
+/* Count one more window. Returns false, without a change, if the user's share is used up. */
+bool vnet_window_charge(struct vnet_share *share);
+void vnet_window_uncharge(struct vnet_share *share);
+/* The share of the current user, with a reference, or NULL. */
+struct vnet_share *vnet_share_get(void);
+/* Drop a reference. */
+void vnet_share_put(struct vnet_share *share);
+void vnet_share_enter(struct vnet_share *share, struct vnet_odp *odp);
+/* On return, no other region requests evictions from this one. */
+void vnet_share_leave(struct vnet_odp *odp);
+
 /* ------------------------------------------------------------- odp_window.c */
 
 /* SRCU read section of a copy, from the look-up of on-demand pages to the end of their use. */
@@ -131,25 +145,19 @@ void vnet_windows_end(struct vnet_odp *odp, bool all);
  */
 void vnet_windows_evict(struct vnet_odp *odp);
 
-/* -------------------------------------------------------------- odp_share.c */
+/* -------------------------------------------------------------- odp_fetch.c */
 
-/* Count one more window. Returns false, without a change, if the user's share is used up. */
-bool vnet_window_charge(struct vnet_share *share);
-void vnet_window_uncharge(struct vnet_share *share);
-/* The share of the current user, with a reference, or NULL. */
-struct vnet_share *vnet_share_get(void);
-/* Drop a reference. */
-void vnet_share_put(struct vnet_share *share);
-void vnet_share_enter(struct vnet_share *share, struct vnet_odp *odp);
-/* On return, no other region requests evictions from this one. */
-void vnet_share_leave(struct vnet_odp *odp);
 /*
- * Make room in the user's share: evict windows of the region that has most. Returns 0 if windows
- * of `odp` itself were evicted; -ENOSPC if another region will evict some later; -ENOMEM if the
- * user has no windows. The caller holds odp->fetching, so it does not wait for another region:
- * the pages of that one may be brought by a process that waits for this one.
+ * Bring the pages of a range, and wait for them. Returns 0, -EFAULT if a page cannot be brought,
+ * -EINTR if the caller is killed, or another negative errno. Sleeps.
  */
-int vnet_share_evict(struct vnet_odp *odp);
+int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how);
+/*
+ * Bring pages in one window, if the process still exists. Memory is charged to the process'
+ * cgroup. The end of the region, or of the process, waits for this call, so it brings one window
+ * only. Returns 0, -EFAULT, -EINTR or another negative errno.
+ */
+int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how);
 
 /* -------------------------------------------------------------- odp_fault.c */
 
@@ -181,16 +189,5 @@ void vnet_odp_stop(struct vnet_odp *odp);
 void vnet_odp_free(struct vnet_odp *odp);
 /* Whether it is memory of the calling process. */
 bool vnet_odp_is_own(const struct vnet_odp *odp);
-/*
- * Bring the pages of a range, and wait for them. Returns 0, -EFAULT if a page cannot be brought,
- * -EINTR if the caller is killed, or another negative errno. Sleeps.
- */
-int vnet_odp_prefetch(struct vnet_odp *odp, u64 addr, u64 length, enum vnet_fetch how);
-/*
- * Bring pages in one window, if the process still exists. Memory is charged to the process'
- * cgroup. The end of the region, or of the process, waits for this call, so it brings one window
- * only. Returns 0, -EFAULT, -EINTR or another negative errno.
- */
-int vnet_odp_bring(struct vnet_odp *odp, u64 start, u64 end, enum vnet_fetch how);
 
 #endif /* VNET_IB_MEMORY_ODP_H */
