@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "range.h"
 #include "space.h"
 #include "transfer.h"
 #include "window.h"
@@ -51,7 +52,7 @@ static void cursor_step(struct cursor *c, u64 length)
 static void cursor_advance(struct cursor *c, u64 length)
 {
 	while (length) {
-		u64 step = cursor_room(c) < length ? cursor_room(c) : length;
+		u64 step = smaller(cursor_room(c), length);
 
 		cursor_step(c, step);
 		length -= step;
@@ -76,11 +77,6 @@ static u8 checks_pages(const struct nic *nic, const struct nic_piece *piece)
 	return piece->mr < nic->max_mr ? nic_load(&nic->mr[piece->mr].flags) & TRANSFER_CHECKS : 0;
 }
 
-static u64 smaller(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
 /* Add to this process' counter in the client table. */
 static void count_bytes(u64 *counter, u64 length)
 {
@@ -95,8 +91,6 @@ static struct host_client *own_entry(const struct nic *nic)
 }
 
 /* ------------------------------------------------------------------- reach */
-
-#define PAGE 4096ull
 
 /*
  * The next bytes of one side: where this thread can touch them (near), or where they are in another
@@ -120,8 +114,8 @@ static bool mapped_range(const struct nic *nic, const struct nic_piece *piece, u
 	mr = &nic->mr[piece->mr];
 	if ((nic_load(&mr->flags) & (NIC_MR_MAPPED | TRANSFER_CHECKS)) != NIC_MR_MAPPED)
 		return false;
-	*start = (nic_load(&mr->addr) + PAGE - 1) & ~(PAGE - 1);
-	*end = (nic_load(&mr->addr) + nic_load(&mr->length)) & ~(PAGE - 1);
+	*start = page_ceiling(nic_load(&mr->addr));
+	*end = page_floor(nic_load(&mr->addr) + nic_load(&mr->length));
 	return true;
 }
 

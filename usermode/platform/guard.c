@@ -16,6 +16,7 @@
 
 #include "guard.h"
 #include "host.h"
+#include "range.h"
 #include "raw.h"
 
 /* ------------------------------------------------------------------- copies */
@@ -27,10 +28,9 @@ static bool within(u64 address, u64 start, size_t length)
 
 static bool within_pages(u64 address, u64 start, size_t length)
 {
-	const u64 page = ~4095ull;
+	u64 page = page_floor(address);
 
-	return (address & page) >= (start & page) &&
-	       (address & page) <= ((start + length - 1) & page);
+	return page >= page_floor(start) && page <= page_floor(start + length - 1);
 }
 
 /*

@@ -3,10 +3,10 @@
 #include <sys/mman.h>
 
 #include "guard.h"
+#include "range.h"
 #include "raw.h"
 #include "token.h"
 
-#define PAGE 4096
 /*
  * Range of addresses: above the first 4 GiB, and below the end of every kind of user address space.
  */
@@ -28,7 +28,7 @@ static u64 random_page(void)
 	if (raw_syscall(SYS_getrandom, (long)&address, sizeof(address), 0, 0, 0, 0) !=
 	    sizeof(address))
 		return 0;
-	address &= (HIGHEST - 1) & ~(u64)(PAGE - 1);
+	address = page_floor(address & (HIGHEST - 1));
 	return address >= LOWEST ? address : 0;
 }
 
@@ -42,16 +42,16 @@ static u64 map_page(void)
 
 	if (!address)
 		return 0;
-	page = raw_mmap(want, PAGE, PROT_READ | PROT_WRITE,
+	page = raw_mmap(want, PAGE_BYTES, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE);
 	if (!page)
 		return 0;
 	/* Kernels before 4.17 treat the address as a hint. */
 	if (page != want)
 		goto err_unmap;
-	if (raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTFORK, 0, 0, 0))
+	if (raw_syscall(SYS_madvise, (long)page, PAGE_BYTES, MADV_DONTFORK, 0, 0, 0))
 		goto err_unmap;
-	(void)raw_syscall(SYS_madvise, (long)page, PAGE, MADV_DONTDUMP, 0, 0, 0);
+	(void)raw_syscall(SYS_madvise, (long)page, PAGE_BYTES, MADV_DONTDUMP, 0, 0, 0);
 	/*
 	 * Sanitizers have no shadow memory for such an address, so store without instrumentation.
 	 */
@@ -59,7 +59,7 @@ static u64 map_page(void)
 	return address;
 
 err_unmap:
-	raw_munmap(page, PAGE);
+	raw_munmap(page, PAGE_BYTES);
 	return 0;
 }
 

@@ -25,8 +25,8 @@ static void each_part(u64 start, u64 end, void (*call)(const struct session *s, 
 static bool is_concerned(const void *address, size_t length, u64 *start, u64 *end)
 {
 	*start = (u64)address;
-	*end = (*start + length + MAPPED_PAGE - 1) & ~(MAPPED_PAGE - 1);
-	return *end > *start && !(*start & (MAPPED_PAGE - 1)) && !session_in_vfork_child() &&
+	*end = page_ceiling(*start + length);
+	return *end > *start && *start == page_floor(*start) && !session_in_vfork_child() &&
 	       !mapped_surely_untouched(*start, *end);
 }
 

@@ -10,8 +10,8 @@
 #include "mapped/mapped.h"
 #include "mapped/maps.h"
 #include "session/session.h"
+#include "../../platform/range.h"
 
-#define MAPPED_PAGE 4096ull
 /* Limit of ranges in the table, and of parts of one region that are to be moved. */
 enum { MAPPED_RANGES = 4096, MAPPED_PARTS = 64 };
 
@@ -28,16 +28,6 @@ struct mapped_range {
 extern struct lock mapped_lock;
 /* The first mapped_count entries are valid, and sorted by address. */
 extern struct mapped_range mapped_range[MAPPED_RANGES];
-
-static inline u64 smaller(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static inline u64 larger(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
 
 /* ----------------------------------------------------------------- table.c */
 

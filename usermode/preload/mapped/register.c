@@ -172,8 +172,7 @@ static u32 map_region(struct session *s, u64 start, u64 end, bool on_demand)
 
 void mapped_register(u64 start, u64 length, bool on_demand)
 {
-	u64 first = (start + MAPPED_PAGE - 1) & ~(MAPPED_PAGE - 1),
-	    end = (start + length) & ~(MAPPED_PAGE - 1);
+	u64 first = page_ceiling(start), end = page_floor(start + length);
 	struct session *s;
 	raw_sigset_t saved;
 	u32 why;

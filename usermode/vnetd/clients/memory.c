@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../platform/range.h"
 #include "../../platform/window.h"
 #include "clients/connections.h"
 
-#define PAGE_BYTES 4096ull
 /* A conversion takes milliseconds. After this time, its process must have given it up. */
 #define CONVERSION_TIME (10 * NSEC_PER_SEC)
 /* Limit of separate ranges. */
@@ -46,8 +46,7 @@ struct client_map {
 /* Whole pages inside a range. */
 static struct range pages_of(u64 start, u64 length)
 {
-	struct range pages = { .start = (start + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1),
-			       .end = (start + length) & ~(PAGE_BYTES - 1) };
+	struct range pages = { .start = page_ceiling(start), .end = page_floor(start + length) };
 
 	return pages;
 }

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../platform/range.h"
 #include "objects.h"
-
-#define HEAP_PAGE 4096u
 
 /* ---------------------------------------------------------------- indices */
 
@@ -173,7 +172,7 @@ static int heap_init(struct uv_block *heap, u64 offset, u64 size)
 	if (!block)
 		return -ENOMEM;
 	block->offset = offset;
-	block->size = size & ~(u64)(HEAP_PAGE - 1);
+	block->size = page_floor(size);
 	block_insert_after(heap, block);
 	block_insert_free(heap, block);
 	return 0;
@@ -204,7 +203,7 @@ struct uv_block *uv_heap_get(struct device *device, u64 size)
 	struct uv_block *heap = &device->alloc->heap;
 	struct uv_block *block, *rest;
 
-	size = (size + HEAP_PAGE - 1) & ~(u64)(HEAP_PAGE - 1);
+	size = page_ceiling(size);
 	block = heap_find(heap, size);
 	if (!block)
 		return NULL;
@@ -331,7 +330,7 @@ int uverbs_device_init(struct device *device)
 	/* Queue pair numbers, SRQ numbers and keys need random bits above the index. */
 	if (nic->max_qp > 1u << (NIC_QPN_BITS - 2) || nic->max_srq > 1u << (NIC_QPN_BITS - 2) ||
 	    nic->max_mr < 2 || nic->max_mr >= NIC_KEY_CLAIMED >> NIC_KEY_TAG_BITS ||
-	    nic->off_queue % HEAP_PAGE)
+	    nic->off_queue % PAGE_BYTES)
 		return -EINVAL;
 	alloc = calloc(1, sizeof(*alloc));
 	if (!alloc)

@@ -5,11 +5,12 @@
  */
 #include <errno.h>
 
+#include "../../platform/range.h"
 #include "ioctl.h"
 #include "process.h"
 #include "objects.h"
 
-#define PAGE_OFFSET_MASK 4095ull
+#define PAGE_OFFSET_MASK (PAGE_BYTES - 1)
 /* Access flags that require writable memory, as in the kernel's ib_umem. */
 #define ACCESS_WRITES                                                                              \
 	((u32)(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |                      \

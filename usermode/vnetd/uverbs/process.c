@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../platform/range.h"
 #include "process.h"
 #include "objects.h"
 
 /* Buffer size for lines of /proc/PID/maps, whose paths have up to PATH_MAX bytes. */
 #define MAPS_CHUNK 16384
-#define PAGE_BYTES 4096u
 
 /* State of reading a map file to check that a range is mapped. */
 struct coverage {

@@ -4,16 +4,12 @@
  * capacity granted is the one requested or a little more, as with adapters: some programs have
  * arrays that are hardly longer.
  */
+#include "../../platform/range.h"
 #include "objects.h"
 
 #define SGE_SIZE ((u32)sizeof(struct vnet_sge))
 /* Receive queues of this size are for streams of messages. */
 #define MANY_RECEIVES 64
-
-static u32 smaller(u32 a, u32 b)
-{
-	return a < b ? a : b;
-}
 
 /* At least one SGE. */
 static u32 sge_bytes(u32 sges)
