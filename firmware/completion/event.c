@@ -4,12 +4,12 @@
  * can overflow, and recovery can rebuild everything if the process that was recording an event
  * dies.
  */
-#include "layout/lookup.h"
+#include "layout/wake.h"
 #include "completion/completion.h"
 
 void nic_wake_processor(struct nic *nic)
 {
-	if (nic_load(&nic->hdr->processor_sleeps) && nic_xchg(&nic->hdr->processor_sleeps, 0))
+	if (nic_load(&nic->hdr->processor_sleeps) && nic_end_sleep(nic))
 		plat_kick(nic);
 }
 

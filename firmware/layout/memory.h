@@ -610,7 +610,7 @@ struct nic_counters {
 	u64 drop_no_receive;
 	u64 drop_length;
 	u64 drop_address;
-	/* Atomically incremented. */
+	/* Atomically incremented. `kicks`: of the NIC processor, for pending work (layout/wake.h). */
 	u64 kicks;
 	u64 recovered;
 	u64 drop_no_flow;

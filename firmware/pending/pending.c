@@ -3,7 +3,7 @@
  * The bitmap of pending queue pairs, and the timers of requests that wait: transport timeout, RNR
  * timer, locks, and pages.
  */
-#include "layout/lookup.h"
+#include "layout/wake.h"
 #include "pending/pending.h"
 
 /*
@@ -31,26 +31,14 @@ static void nic_set_pending(struct nic *nic, const struct nic_qp *qp)
 
 void nic_pend(struct nic *nic, struct nic_qp *qp)
 {
-	struct nic_header *hdr = nic->hdr;
-
 	nic_set_pending(nic, qp);
-	/* A dozing processor finds the bit at its next tick. */
-	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
-	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
-		nic_fetch_add(&hdr->counters.kicks, 1);
-		plat_kick(nic);
-	}
+	nic_wake_for_tick(nic);
 }
 
 void nic_pend_now(struct nic *nic, struct nic_qp *qp)
 {
-	struct nic_header *hdr = nic->hdr;
-
 	nic_set_pending(nic, qp);
-	if (nic_load(&hdr->processor_sleeps) && nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
-		nic_fetch_add(&hdr->counters.kicks, 1);
-		plat_kick(nic);
-	}
+	nic_wake_now(nic);
 }
 
 void nic_pend_next(struct nic *nic, struct nic_qp *qp)

@@ -8,7 +8,7 @@
  * was requested. Any try may find that the request can continue. Retries (retry_cnt, rnr_retry) are
  * counted by time, not by the number of tries.
  */
-#include "layout/lookup.h"
+#include "layout/wake.h"
 #include "transport/transport.h"
 #include "pending/pending.h"
 #include "completion/completion.h"
@@ -331,7 +331,7 @@ void nic_recv_doorbell(struct nic *nic, u32 num, bool is_srq)
 	(void)nic_xchg(&ring->need_doorbell, 0);
 	if (nic_recv_in_error(nic, qp))
 		return;
-	if (nic_xchg(&nic->hdr->processor_sleeps, NIC_AWAKE))
+	if (nic_end_sleep(nic))
 		plat_kick(nic);
 }
 

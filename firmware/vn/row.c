@@ -4,6 +4,7 @@
  * row is found by a hash of both GIDs, or by the number in a frame. If the table is full, the row
  * of a quiet NIC is reclaimed for the new one (nic_row_reclaim()).
  */
+#include "layout/wake.h"
 #include "address/address.h"
 #include "vn/handshake.h"
 
@@ -342,12 +343,7 @@ void nic_row_activate(struct nic *nic, const struct nic_row *row)
 		nic_fetch_or(&hdr->row_active, bit);
 	else
 		nic_barrier();
-	/* If it is awake or dozing, the NIC processor sees the bit at its next tick. */
-	if (nic_load(&hdr->processor_sleeps) == NIC_SLEEPS &&
-	    nic_xchg(&hdr->processor_sleeps, NIC_AWAKE)) {
-		nic_count(nic, kicks);
-		plat_kick(nic);
-	}
+	nic_wake_for_tick(nic);
 }
 
 /* ------------------------------------------------------- the sender of a frame */
