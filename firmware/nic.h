@@ -216,10 +216,13 @@ bool nic_channel_has_event(const struct nic *nic, u32 channel);
  * An event of a channel that has unread ones notifies the waiters again, which edge-triggered
  * epoll needs (epoll(7)), and which costs a system call. A reader that blocks in read() until an
  * event comes does not need it: it says so before it waits. nic_channel_needs_edges() requires the
- * notification for ever. Called by any process.
+ * notification for ever. nic_channel_needs_signals() also requires it to raise a signal, as
+ * fcntl(2), O_ASYNC, promises: then each event notifies the waiters like the first one. Called by
+ * any process.
  */
 void nic_channel_reader_blocks(struct nic *nic, u32 channel, bool blocks);
 void nic_channel_needs_edges(struct nic *nic, u32 channel);
+void nic_channel_needs_signals(struct nic *nic, u32 channel);
 /*
  * After the destruction of a CQ and its unread events: if the channel has no others, drain(arg) is
  * called with the lock held, to make its descriptor not readable. Called by any process.

@@ -87,8 +87,8 @@ void plat_kick(struct nic *nic);
 
 /*
  * Completion channel `channel` has a new event: wake those who wait for it. first: it was not
- * readable before; otherwise only edge-triggered waiters need to be woken. Called with the
- * channel's lock held.
+ * readable before, or its waiters want a signal; otherwise only edge-triggered waiters need to be
+ * woken. Called with the channel's lock held.
  */
 void plat_channel_ready(struct nic *nic, u32 channel, bool first);
 

@@ -192,7 +192,8 @@ static void nic_cq_event(struct nic *nic, struct nic_cq *cq, struct vnet_ring *r
 	plat_step(40);
 	nic_store_release(&ring->arm, VNET_CQ_DISARMED);
 	if (was_empty || nic_load(&ch->reader) != NIC_READER_BLOCKS)
-		plat_channel_ready(nic, channel, was_empty);
+		plat_channel_ready(nic, channel,
+				   was_empty || (nic_load(&ch->reader) & NIC_READER_SIGNALS));
 	plat_step(41);
 	if (unlikely(cq->event_count | cq->event_period)) {
 		cq->ev_prod = nic_load(&cq->prod);
@@ -412,7 +413,12 @@ void nic_channel_reader_blocks(struct nic *nic, u32 channel, bool blocks)
 
 void nic_channel_needs_edges(struct nic *nic, u32 channel)
 {
-	nic_xchg(&nic->channel[channel].reader, NIC_READER_EDGES);
+	nic_fetch_or(&nic->channel[channel].reader, NIC_READER_EDGES);
+}
+
+void nic_channel_needs_signals(struct nic *nic, u32 channel)
+{
+	nic_fetch_or(&nic->channel[channel].reader, NIC_READER_SIGNALS);
 }
 
 /* The agent runs the NIC processor: if it cannot wake the waiter, no other process can. */

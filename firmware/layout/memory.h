@@ -203,7 +203,9 @@ static_assert(sizeof(struct nic_cq) == 128, "cq");
 enum nic_reader {
 	NIC_READER_ANY = 0,
 	NIC_READER_BLOCKS = 1,
+	/* Flags, which are never cleared. */
 	NIC_READER_EDGES = 2,
+	NIC_READER_SIGNALS = 4,
 };
 
 struct nic_channel {

@@ -245,6 +245,34 @@ static void edges(bool blocks)
 	close(epoll);
 }
 
+/* A program that asked for signals gets one for each event, even if earlier ones are unread. */
+static void signalled(void)
+{
+	struct timespec limit = { .tv_sec = 10 };
+	unsigned long long name;
+	struct pair pair;
+	sigset_t set;
+	int many = 100, fd;
+
+	pair_make(&pair);
+	fd = pair.channel->fd;
+	block_in_read(&pair);
+	EXPECT(!sigemptyset(&set) && !sigaddset(&set, SIGIO));
+	EXPECT(!sigprocmask(SIG_BLOCK, &set, NULL));
+	EXPECT(!fcntl(fd, F_SETOWN, getpid()));
+	EXPECT(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC));
+	for (int i = 0; i < many; i++) {
+		make_event(&pair);
+		EXPECT(sigtimedwait(&set, NULL, &limit) == SIGIO);
+	}
+	for (int i = 0; i < many; i++)
+		EXPECT(read(fd, &name, sizeof(name)) == sizeof(name));
+	EXPECT(!readable(fd));
+	ibv_ack_cq_events(pair.cq, (unsigned int)many);
+	pair_end(&pair);
+	EXPECT(!sigprocmask(SIG_UNBLOCK, &set, NULL));
+}
+
 static void interrupt(const struct reader *reader)
 {
 	EXPECT(!pthread_kill(reader->thread, SIGUSR1));
@@ -451,6 +479,7 @@ int main(int argc, char **argv)
 	reading();
 	edges(false);
 	edges(true);
+	signalled();
 	asynchronous_edges();
 	arming_late(true);
 	arming_late(false);

@@ -154,6 +154,11 @@ static void no_edges_for_a_blocking_reader(void **state)
 	nic_channel_reader_blocks(reader, CHANNEL, true);
 	assert_int_equal(edges_of_one(&pair), 1);
 	assert_int_equal(tp.readied[CHANNEL], 1);
+	/* A signal needs the notification of a first event. */
+	nic_channel_needs_signals(reader, CHANNEL);
+	nic_channel_needs_edges(reader, CHANNEL);
+	assert_int_equal(edges_of_one(&pair), 0);
+	assert_int_equal(tp.readied[CHANNEL], 2);
 
 	assert_int_equal(nic_channel_destroy(&w.agent, CHANNEL), NIC_OK);
 	assert_int_equal(nic_channel_create(&w.agent, CHANNEL, 2), NIC_OK);

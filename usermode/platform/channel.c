@@ -13,7 +13,6 @@ static long send_byte(int fd)
 {
 	const u8 byte = 0;
 
-	/* If the socket is full, it is readable, which is all that is needed. */
 	return raw_syscall(SYS_sendto, fd, (long)&byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL,
 			   0, 0);
 }
@@ -21,8 +20,8 @@ static long send_byte(int fd)
 /*
  * Make a new edge (epoll(7), EPOLLET) on a channel that is readable already. shutdown(SHUT_RD) of
  * our end makes the kernel notify waiters at the other end, again with each call. Unlike further
- * bytes, it queues nothing, so events that the program does not read take no space. Our end never
- * receives anything.
+ * bytes, it queues nothing, so events that the program does not read take no space. It raises no
+ * signal. Our end never receives anything.
  */
 static long make_edge(int fd)
 {
@@ -31,7 +30,10 @@ static long make_edge(int fd)
 
 static long wake(int fd, bool first)
 {
-	return first ? send_byte(fd) : make_edge(fd);
+	long ret = first ? send_byte(fd) : -EAGAIN;
+
+	/* A full socket is readable already. */
+	return ret == -EAGAIN ? make_edge(fd) : ret;
 }
 
 /*

@@ -62,7 +62,7 @@ static int do_fcntl(int fd, int command, void *argument)
 
 	if (unlikely(fdtable_hint(fd) == FD_CHANNEL) && command == F_SETFL &&
 	    ((long)argument & O_ASYNC))
-		channel_needs_edges(fd);
+		channel_needs_signals(fd);
 	ret = real()->fcntl(fd, command, argument);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		return duplicated(fd, ret);

@@ -87,7 +87,7 @@ long channel_read(int fd, const struct fd_entry *entry, void *buffer, size_t cou
 	}
 }
 
-void channel_needs_edges(int fd)
+static void tell_nic(int fd, void (*needs)(struct nic *nic, u32 channel))
 {
 	struct session *session;
 	struct fd_entry entry;
@@ -97,7 +97,17 @@ void channel_needs_edges(int fd)
 		return;
 	nic = channel_nic(&entry, &session);
 	if (nic)
-		nic_channel_needs_edges(nic, entry.number);
+		needs(nic, entry.number);
+}
+
+void channel_needs_edges(int fd)
+{
+	tell_nic(fd, nic_channel_needs_edges);
+}
+
+void channel_needs_signals(int fd)
+{
+	tell_nic(fd, nic_channel_needs_signals);
 }
 
 static void settle(int fd, const struct fd_entry *entry, void *arg)
