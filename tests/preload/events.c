@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -246,13 +247,13 @@ static void edges(bool blocks)
 }
 
 /* A program that asked for signals gets one for each event, even if earlier ones are unread. */
-static void signalled(void)
+static void signalled(bool by_ioctl)
 {
 	struct timespec limit = { .tv_sec = 10 };
 	unsigned long long name;
 	struct pair pair;
 	sigset_t set;
-	int many = 100, fd;
+	int many = 100, on = 1, fd;
 
 	pair_make(&pair);
 	fd = pair.channel->fd;
@@ -260,7 +261,11 @@ static void signalled(void)
 	EXPECT(!sigemptyset(&set) && !sigaddset(&set, SIGIO));
 	EXPECT(!sigprocmask(SIG_BLOCK, &set, NULL));
 	EXPECT(!fcntl(fd, F_SETOWN, getpid()));
-	EXPECT(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC));
+	if (by_ioctl)
+		EXPECT(!ioctl(fd, FIOASYNC, &on));
+	else
+		EXPECT(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC));
+	EXPECT(fcntl(fd, F_GETFL) & O_ASYNC);
 	for (int i = 0; i < many; i++) {
 		make_event(&pair);
 		EXPECT(sigtimedwait(&set, NULL, &limit) == SIGIO);
@@ -479,7 +484,8 @@ int main(int argc, char **argv)
 	reading();
 	edges(false);
 	edges(true);
-	signalled();
+	signalled(false);
+	signalled(true);
 	asynchronous_edges();
 	arming_late(true);
 	arming_late(false);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 
 #include "base/real.h"
 #include "devices/device.h"
@@ -12,6 +13,7 @@
 #include "devices/rdma_cm.h"
 #include "devices/umad.h"
 #include "devices/uverbs.h"
+#include "devices/user.h"
 
 /* Declared in <unistd.h> for programs with _FORTIFY_SOURCE. */
 ssize_t __read_chk(int fd, void *buffer, size_t count, size_t room);
@@ -208,6 +210,15 @@ static long device_ioctl(const struct fd_entry *entry, unsigned long request, vo
 	}
 }
 
+/* FIOASYNC sets or clears O_ASYNC: before the call itself, as for fcntl(). */
+static void watch_fioasync(int fd, const void *argument)
+{
+	int on;
+
+	if (fdtable_hint(fd) == FD_CHANNEL && !user_copy(&on, argument, sizeof(on)) && on)
+		channel_needs_signals(fd);
+}
+
 INTERPOSED int ioctl(int fd, unsigned long request, ...)
 {
 	struct fd_entry entry;
@@ -219,8 +230,11 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 
 	/* Requests of RDMA devices have a type letter of their own. */
-	if (likely(_IOC_TYPE(request) != RDMA_IOCTL_MAGIC))
+	if (likely(_IOC_TYPE(request) != RDMA_IOCTL_MAGIC)) {
+		if (unlikely(request == FIOASYNC))
+			watch_fioasync(fd, argument);
 		return real()->ioctl(fd, request, argument);
+	}
 	if ((is_device(fd) && fdtable_get(fd, &entry)) ||
 	    (device_adopt(fd) && fdtable_get(fd, &entry)))
 		return (int)libc_result(device_ioctl(&entry, request, argument));

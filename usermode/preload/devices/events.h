@@ -15,7 +15,7 @@
 long channel_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
 /* Somebody waits for edges of this channel's descriptor: epoll(7), EPOLLET. */
 void channel_needs_edges(int fd);
-/* Somebody wants a signal for each event of this channel: fcntl(2), O_ASYNC. */
+/* Somebody wants a signal for each event of this channel: fcntl(2), O_ASYNC; FIOASYNC. */
 void channel_needs_signals(int fd);
 long async_read(int fd, const struct fd_entry *entry, void *buffer, size_t count);
 
