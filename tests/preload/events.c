@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -215,13 +216,41 @@ static void block_in_read(struct pair *pair)
 }
 
 /*
- * An edge-triggered waiter sees an edge for each event, even if earlier ones are unread, and even if
- * a thread was blocked in read() before.
+ * Passes the descriptor as if to a process without the library: its arrival is not intercepted, and
+ * so neither are calls with the new number.
  */
-static void edges(bool blocks)
+static int pass(int fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int socks[2], got;
+
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
+	send_fds(socks[0], &fd, 1);
+	EXPECT(syscall(SYS_recvmsg, socks[1], &msg, 0) == 1);
+	EXPECT(CMSG_FIRSTHDR(&msg) && CMSG_FIRSTHDR(&msg)->cmsg_type == SCM_RIGHTS);
+	memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(got));
+	close(socks[0]);
+	close(socks[1]);
+	return got;
+}
+
+/*
+ * An edge-triggered waiter sees an edge for each event, even if earlier ones are unread, and even if
+ * a thread was blocked in read() before. passed: it waits on a descriptor that was sent to it.
+ */
+static void edges(bool blocks, bool passed)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int epoll = epoll_create1(0), many = 1000;
+	int epoll = epoll_create1(0), many = 1000, fd;
 	unsigned long long name;
 	struct pair pair;
 
@@ -229,7 +258,8 @@ static void edges(bool blocks)
 	set_waiting(pair.channel->fd, blocks);
 	if (blocks)
 		block_in_read(&pair);
-	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, pair.channel->fd, &event));
+	fd = passed ? pass(pair.channel->fd) : pair.channel->fd;
+	EXPECT(!epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
 	for (int i = 0; i < many; i++) {
 		make_event(&pair);
 		EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
@@ -242,6 +272,8 @@ static void edges(bool blocks)
 	EXPECT(epoll_wait(epoll, &event, 1, -1) == 1);
 	EXPECT(read(pair.channel->fd, &name, sizeof(name)) == sizeof(name));
 	ibv_ack_cq_events(pair.cq, (unsigned int)many + 1);
+	if (passed)
+		close(fd);
 	pair_end(&pair);
 	close(epoll);
 }
@@ -482,8 +514,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	reading();
-	edges(false);
-	edges(true);
+	edges(false, false);
+	edges(true, false);
+	edges(true, true);
 	signalled(false);
 	signalled(true);
 	asynchronous_edges();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Interposed functions that duplicate, close or receive descriptors. A duplicate of a device's
- * descriptor belongs to the device, too. The library's own descriptors are hidden from the program.
+ * Interposed functions that duplicate, close, send or receive descriptors. A duplicate of a
+ * device's descriptor belongs to the device, too. The library's own descriptors are hidden from the
+ * program.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 #include "devices/device.h"
 #include "devices/events.h"
 #include "devices/netlink.h"
+#include "devices/user.h"
 #include "mapped/quiet.h"
 
 /* `to` was made a duplicate of `from`: copy the entry. */
@@ -129,6 +132,58 @@ INTERPOSED void closefrom(int first)
 {
 	if (do_close_range(first < 0 ? 0 : (unsigned int)first, ~0u, 0))
 		real()->closefrom(first);
+}
+
+/* ------------------------------------------------------------------- departures */
+
+/* Descriptors at [at, end): a process without this library may wait for edges of a channel. */
+static void channels_leave(u64 at, u64 end)
+{
+	int fd;
+
+	for (; end - at >= sizeof(fd); at += sizeof(fd)) {
+		if (user_copy(&fd, (const void *)at, sizeof(fd)))
+			return;
+		if (fdtable_hint(fd) == FD_CHANNEL)
+			channel_needs_edges(fd);
+	}
+}
+
+/* The program's pointers may be invalid. Then the call itself fails with EFAULT. */
+static void watch_departures(const struct msghdr *msg)
+{
+	struct msghdr head;
+	struct cmsghdr cmsg;
+	u64 at, end;
+
+	/* The kernel refuses longer control data, too. */
+	if (user_copy(&head, msg, sizeof(head)) || head.msg_controllen > INT_MAX)
+		return;
+	at = (u64)head.msg_control;
+	end = at + head.msg_controllen;
+	while (end - at >= sizeof(cmsg)) {
+		if (user_copy(&cmsg, (const void *)at, sizeof(cmsg)) ||
+		    cmsg.cmsg_len < sizeof(cmsg) || cmsg.cmsg_len > end - at)
+			return;
+		if (cmsg.cmsg_level == SOL_SOCKET && cmsg.cmsg_type == SCM_RIGHTS)
+			channels_leave(at + CMSG_LEN(0), at + cmsg.cmsg_len);
+		/* The last one may lack its padding. */
+		if (CMSG_ALIGN(cmsg.cmsg_len) > end - at)
+			return;
+		at += CMSG_ALIGN(cmsg.cmsg_len);
+	}
+}
+
+/* Before the call itself, so that the receiver misses no edge. */
+INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	struct fd_entry entry;
+
+	if (unlikely(fdtable_hint(fd) == FD_NETLINK) && fdtable_get(fd, &entry))
+		return libc_result(netlink_send_to(&entry, msg, flags));
+	if (unlikely(__atomic_load_n(&fdtable_had_channel, __ATOMIC_RELAXED)))
+		watch_departures(msg);
+	return real()->sendmsg(fd, msg, flags);
 }
 
 /* --------------------------------------------------------------------- arrivals */

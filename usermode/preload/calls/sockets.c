@@ -86,15 +86,6 @@ INTERPOSED int setsockopt(int fd, int level, int option, const void *value, sock
 
 /* -------------------------------------------------------------------- messages */
 
-INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
-{
-	struct fd_entry entry;
-
-	if (is_netlink(fd, &entry))
-		return libc_result(netlink_send_to(&entry, msg, flags));
-	return real()->sendmsg(fd, msg, flags);
-}
-
 static long send_buffer(const struct fd_entry *entry, const void *buffer, size_t count, int flags,
 			const void *address, socklen_t length)
 {

@@ -27,6 +27,7 @@ union entry_words {
 };
 
 u8 fdtable_kind[FDTABLE_SIZE];
+bool fdtable_had_channel;
 static struct slot *pages[PAGES];
 static struct lock table_lock;
 /* No entry has a higher number. */
@@ -56,6 +57,8 @@ static struct slot *make_slot(int fd)
 
 static void set_kind(int fd, enum fd_kind kind)
 {
+	if (kind == FD_CHANNEL)
+		__atomic_store_n(&fdtable_had_channel, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&fdtable_kind[fd], (u8)kind, __ATOMIC_RELEASE);
 }
 

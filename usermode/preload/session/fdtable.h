@@ -58,6 +58,9 @@ static inline enum fd_kind fdtable_hint(int fd)
 	return (enum fd_kind)__atomic_load_n(&fdtable_kind[fd], __ATOMIC_RELAXED);
 }
 
+/* A completion channel has been entered, in this process or before a fork. Never cleared. */
+extern bool fdtable_had_channel;
+
 /* Returns true and copies the entry if `fd` is one of the program's device descriptors. */
 bool fdtable_get(int fd, struct fd_entry *entry);
 /* Enter a descriptor; fills in entry->id. Returns 0 or a negative errno. */
