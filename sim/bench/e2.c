@@ -50,11 +50,11 @@ static void (*const without[])(struct cost *cost) = {
  * Only operations of the NIC cost time, because in AM-II, the NIC determined the gap. There is no
  * DMA, which short messages did not need in AM-II.
  *
- * With the costs of a host, the host determines the gap, and there are two regimes. Up to 15
- * outstanding messages, the gap is 5.7 us: the host posts and polls one message while the NIC
- * sends another. From 18 on, it is 8.8 us: the NIC sends all posted messages, and then receives
- * acknowledgements faster than the host polls them. So the host empties its CQ only when it can
- * post a whole window, and host and NIC work in turn instead of in parallel.
+ * With the costs of a host, the host determines the gap, and there are two regimes. With few
+ * outstanding messages, the host posts and polls one message while the NIC sends another. With
+ * many, the gap is longer: the NIC sends all posted messages, and then receives acknowledgements
+ * faster than the host polls them. So the host empties its CQ only when it can post a whole
+ * window, and host and NIC work in turn instead of in parallel.
  */
 static void only_the_nic(struct cost *cost)
 {

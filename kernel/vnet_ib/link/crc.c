@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * CRC32C of frames, by the CPU's instructions or by tables, whichever is faster. On emulated
- * CPUs the instructions may take ten times as long as tables, so both are measured once, when
- * the module is loaded.
+ * CPUs the instructions may take longer than tables, so both are measured once, when the module
+ * is loaded.
  */
 #include <linux/crc32.h>
 #include <linux/crc32c.h>

@@ -4,8 +4,8 @@
  *
  * The key of a frame is one block of ChaCha20. Most of the work is Poly1305, which the kernel
  * does with SIMD instructions if it is given enough data at a time. On emulated CPUs, SIMD may
- * take three times as long as scalar code. So both are measured once, when the module is loaded;
- * if scalar code is faster, frames are passed to Poly1305 in pieces that are too short for SIMD.
+ * take longer than scalar code. So both are measured once, when the module is loaded; if scalar
+ * code is faster, frames are passed to Poly1305 in pieces that are too short for SIMD.
  */
 #include <crypto/chacha.h>
 #include <crypto/poly1305.h>

@@ -78,10 +78,10 @@ static int wait_on(int fd)
 }
 
 /*
- * Wait for the event and for frames. The sleeping thread itself receives frames: this takes half of
- * the time in which the daemon would receive them and wake this thread. The kernel never restarts
- * poll() after a signal handler. So signals_restart() decides, which knows only handlers that were
- * installed through intercepted calls.
+ * Wait for the event and for frames. The sleeping thread itself receives frames: this takes one
+ * wake-up. If the daemon received them, it would be woken first, and then wake this thread. The
+ * kernel never restarts poll() after a signal handler. So signals_restart() decides, which knows
+ * only handlers that were installed through intercepted calls.
  */
 static int wait_with_links(int fd, struct session *session)
 {
@@ -115,9 +115,10 @@ static int wait_with_links(int fd, struct session *session)
 }
 
 /*
- * A sleep and its wake-up cost 5 to 10 us of both processors, so spin as long for an event that is
- * about to come. Where spins are in vain (a slow peer, one processor for both), fewer and fewer
- * waits begin with one: after n failures in a row, every 2^n-th, up to MAX_SKIPPED + 1.
+ * A spin saves a sleep and its wake-up if the event is about to come. The limit of a spin is about
+ * the time that those two take, so a spin in vain costs no more than a sleep. Where spins are in
+ * vain (a slow peer, one processor for both), fewer and fewer waits begin with one: after n failures
+ * in a row, every 2^n-th, up to MAX_SKIPPED + 1.
  */
 #define SPIN_NS 10000
 #define MAX_SKIPPED 63
