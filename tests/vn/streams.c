@@ -285,6 +285,11 @@ void begin_connected(u32 seed, u8 type)
 
 int run_named(int argc, char **argv, const struct vn_test *tests, u32 n)
 {
+	if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+		for (u32 i = 0; i < n; i++)
+			puts(tests[i].name);
+		return 0;
+	}
 	for (u32 i = 0; argc == 2 && i < n; i++) {
 		if (strcmp(argv[1], tests[i].name) == 0) {
 			if (tests[i].type)

@@ -48,7 +48,10 @@ struct vn_test {
 
 #define OWN_WORLD 0
 
-/* Runs the test that the command line names, and returns the exit status of main(). */
+/*
+ * Runs the test that the command line names, or lists the tests with "--list". Returns the exit
+ * status of main().
+ */
 int run_named(int argc, char **argv, const struct vn_test *tests, u32 n);
 
 #endif
