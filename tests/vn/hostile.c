@@ -355,7 +355,7 @@ static void test_reused(void)
 /* ----------------------------------------------------------------------- permissions */
 
 /* A packet that the queue pair does not permit or support is refused, and has no effect. */
-static void is_refused(u8 opcode, u64 status)
+static void is_refused(u64 status)
 {
 	arrives();
 	CHECK(answer() == VNET_RETURN_ERROR && nic_le64(ack->result) == status);
@@ -373,19 +373,19 @@ static void test_rights(void)
 	memset(side[1].data, 0, 64);
 	end_qp(connected[1])->attr.access = NIC_ACCESS_REMOTE_READ;
 	make(VNET_WR_RDMA_WRITE, 64);
-	is_refused(VNET_WR_RDMA_WRITE, VNET_WC_REM_INV_REQ_ERR);
+	is_refused(VNET_WC_REM_INV_REQ_ERR);
 	begin_connected(41, NIC_QPT_RC);
 	end_qp(connected[1])->attr.max_dest_rd_atomic = 0;
 	make(VNET_WR_RDMA_READ, 0);
 	op->msg_len = op->read_len = nic_to_le32(8);
-	is_refused(VNET_WR_RDMA_READ, VNET_WC_REM_INV_REQ_ERR);
+	is_refused(VNET_WC_REM_INV_REQ_ERR);
 	/* An atomic operation on a misaligned address. */
 	begin_connected(41, NIC_QPT_RC);
 	make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 	op->flags = 0;
 	op->remote_addr = nic_to_le64((u64)(unsigned long)side[1].data + 4);
 	op->compare_add = nic_to_le64(~0ull);
-	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
+	is_refused(VNET_WC_REM_INV_REQ_ERR);
 	/* An atomic operation without permission. */
 	begin_connected(41, NIC_QPT_RC);
 	access = NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE;
@@ -393,7 +393,7 @@ static void test_rights(void)
 	make(VNET_WR_ATOMIC_FETCH_ADD, 0);
 	op->flags = 0;
 	op->compare_add = nic_to_le64(0xee);
-	is_refused(VNET_WR_ATOMIC_FETCH_ADD, VNET_WC_REM_INV_REQ_ERR);
+	is_refused(VNET_WC_REM_INV_REQ_ERR);
 
 	/* Another transport type, or a queue pair in the error state, gets RETURN_NO_QP. */
 	begin_connected(41, NIC_QPT_RC);
