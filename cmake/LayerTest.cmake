@@ -8,7 +8,8 @@
 # With more than two mappings, the test of the last one always runs, and the others are variants.
 #
 # Variables of the caller: mappings, all mappings of the layer; layer_test_mappings, if the test is
-# only for some of them; layer_test_options, further options of vnet_test().
+# only for some of them; layer_test_options, further options of vnet_test();
+# layer_test_environment, further environment variables.
 function(layer_test what sanitizers settings worlds processes program)
   get_filename_component(suite "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   string(TOUPPER "${suite}" layer)
@@ -29,8 +30,7 @@ function(layer_test what sanitizers settings worlds processes program)
     endif()
     vnet_test(NAME ${suite}.${what}-${mapping} PROCESSORS 2 TIMEOUT 120 ${variant} ${sanitizers}
         ${layer_test_options}
-      ENVIRONMENT "${layer}_SETTINGS=${settings}"
-        "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/thread-suppressions"
+      ENVIRONMENT "${layer}_SETTINGS=${settings}" ${layer_test_environment}
       COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/run" ${mapping} ${worlds} ${processes}
         $<TARGET_FILE:${suite}_test_${program}> ${ARGN})
   endforeach()
