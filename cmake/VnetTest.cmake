@@ -8,6 +8,8 @@
 #                                     programs measure the processor's clock: they fail on a machine
 #                                     with more work than processors, and "vnet test" runs one test
 #                                     more than there are processors
+#           [GUEST]                   runs a guest. Only one guest runs at a time. It counts as one
+#                                     processor although it uses up to two: a slow guest is no failure
 #           [SERIAL]                  no other test may run at the same time
 #           [SOAK]                    long: only with "vnet test --soak"
 #           [VARIANT]                 a variant of another test. Variants take turns: a commit
@@ -41,7 +43,7 @@ elseif(VNET_SANITIZE MATCHES "thread")
 endif()
 
 function(vnet_test)
-  cmake_parse_arguments(PARSE_ARGV 0 T "SERIAL;SOAK;VARIANT;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
+  cmake_parse_arguments(PARSE_ARGV 0 T "GUEST;SERIAL;SOAK;VARIANT;SANITIZED_ONLY;FIXED_ADDRESSES;BARE"
     "NAME;TIMEOUT;PROCESSORS;BUILDS" "COMMAND;SANITIZERS;ENVIRONMENT")
   if(T_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "vnet_test ${T_NAME}: what is ${T_UNPARSED_ARGUMENTS}?")
@@ -98,6 +100,14 @@ function(vnet_test)
     SKIP_RETURN_CODE 77
     ENVIRONMENT "VNET=${PROJECT_SOURCE_DIR}/vnet;VNET_SOURCE_DIR=${PROJECT_SOURCE_DIR};VNET_TREE=${PROJECT_BINARY_DIR};${T_ENVIRONMENT}"
     )
+  # ctest starts tests in the order of their costs. The guests, one after the other, take longest.
+  # Tests of one processor come last, because they fit beside any other.
+  set(cost "${T_PROCESSORS}")
+  if(T_GUEST)
+    set(cost 100)
+    set_tests_properties("${name}" PROPERTIES RESOURCE_LOCK guest)
+  endif()
+  set_tests_properties("${name}" PROPERTIES COST "${cost}")
   if(T_SERIAL)
     set_tests_properties("${name}" PROPERTIES RUN_SERIAL TRUE)
   endif()
