@@ -14,11 +14,24 @@ chmod 666 /dev/infiniband/uverbs*
 parameter=/sys/module/vnet_ib/parameters/mutant
 bin=$VNET_TREE/bin
 
+# NICs of other machines can be peers as long as a key is given.
+with_key() {	# COMMAND...
+	local status
+
+	head -c 32 /dev/urandom >/run/mutate-key && "$VNET" kernel key /run/mutate-key || return 2
+	"$@"
+	status=$?
+	"$VNET" kernel key --forget || return 2
+	return "$status"
+}
+
 run_test() {	# NAME
 	case $1 in
 	refusals) as_user timeout 60 "$bin/kernel_refusals" ;;
 	privileges) as_user timeout 60 "$bin/fault_privileges" ;;
 	impostor) as_user timeout 120 "$bin/kernel_impostor" vnet0 vnet1 ;;
+	mappings) as_user timeout 60 "$bin/kernel_mappings" limit ;;
+	quotas) with_key timeout 120 "$bin/kernel_quotas" "$VNET_GUEST_UID" $((VNET_GUEST_UID - 1)) ;;
 	*) echo "guest.sh: there is no test $1"; return 2 ;;
 	esac
 }
