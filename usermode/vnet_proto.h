@@ -331,6 +331,8 @@ enum vnet_unmapped {
 	VNET_UNMAPPED_OVERLAP,
 	/* No memory, or a limit. */
 	VNET_UNMAPPED_MEMORY,
+	/* VNET_MAP_REGIONS=hot, and the region, or all together, would be large. */
+	VNET_UNMAPPED_LARGE,
 };
 
 struct vnet_msg_map {

@@ -27,8 +27,9 @@ help_run_options() {
   --with-host-devices      show the machine's own RDMA devices, too
   --allow-ptrace           let all of your processes trace the programs if Yama forbids it:
                            large transfers between processes are then faster
-  --map-regions HOW        never (the default) or always: registered memory becomes pages that
-                           the node's processes share, for RDMA without system calls
+  --map-regions HOW        never, hot (up to 32 MiB; the default) or always: registered memory
+                           becomes pages that the node's processes share, for RDMA without
+                           system calls
   --unlimited-memlock      show programs an unlimited RLIMIT_MEMLOCK, for programs that do
                            not start with a low one (the device pins no memory)
 EOF
@@ -123,7 +124,7 @@ parse_run_option() {	# ARGS...
 		run_taken=2
 		;;
 	--map-regions)
-		[[ ${2-} =~ ^(never|always)$ ]] || die_usage "--map-regions is never or always"
+		[[ ${2-} =~ ^(never|hot|always)$ ]] || die_usage "--map-regions is never, hot or always"
 		export VNET_MAP_REGIONS=$2
 		run_taken=2
 		;;

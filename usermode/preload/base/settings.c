@@ -190,6 +190,13 @@ void node_place_renew(void)
 
 /* ---------------------------------------------------------- reading the environment */
 
+static enum map_regions which_regions(const char *text)
+{
+	if (!strcmp(text, "never"))
+		return MAP_NEVER;
+	return strcmp(text, "always") ? MAP_HOT : MAP_ALWAYS;
+}
+
 static void read_settings(void)
 {
 	struct settings *s = &the_settings;
@@ -205,7 +212,7 @@ static void read_settings(void)
 	snprintf(s->link_layer, sizeof(s->link_layer), "%s", variable("VNET_LINK_LAYER", ""));
 	s->host_devices = !strcmp(variable("VNET_WITH_HOST_DEVICES", "0"), "1");
 	s->allow_ptrace = !strcmp(variable("VNET_ALLOW_PTRACE", "0"), "1");
-	s->map_regions = !strcmp(variable("VNET_MAP_REGIONS", "never"), "always");
+	s->map_regions = which_regions(variable("VNET_MAP_REGIONS", "hot"));
 	find_node(s);
 	find_vnetd(s);
 	find_answer_timeout(s);

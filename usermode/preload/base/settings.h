@@ -8,6 +8,14 @@
 
 #include "../../vnet_proto.h"
 
+/* Which regions have their pages moved into the process' memory file, which peers map. */
+enum map_regions {
+	MAP_NEVER,
+	/* Those that are soon moved: neither they nor all of them are large. */
+	MAP_HOT,
+	MAP_ALWAYS,
+};
+
 struct settings {
 	/* vnet is disabled: every function passes through. */
 	bool off;
@@ -15,8 +23,7 @@ struct settings {
 	bool host_devices;
 	/* Let all processes of the user trace the program, even where Yama would refuse it. */
 	bool allow_ptrace;
-	/* Move the pages of regions into the process' memory file, which peers map. */
-	bool map_regions;
+	enum map_regions map_regions;
 	char node[64];
 	/* Device names, separated by commas. */
 	char devices[VNET_DEVICES_MAX];

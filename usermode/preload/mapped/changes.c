@@ -2,6 +2,7 @@
 /* munmap(), mremap(), madvise() and others do to moved pages what they do to private ones. */
 #define _GNU_SOURCE
 #include "mapped/inside.h"
+#include "mapped/quiet.h"
 
 /* Peers must not use these pages any more. The lock is held. */
 static void revoke_pages(u64 start, u64 end)
@@ -81,6 +82,25 @@ void mapped_put_copy(u8 *copy, u64 start, u64 end, int prot)
 		(void)sys(SYS_mprotect, start, end - start, prot);
 }
 
+/* Copy the pages of [start, end) back. The lock is held. Returns false if there is no memory. */
+static bool make_private(u64 start, u64 end)
+{
+	while (mapped_touches(start, end)) {
+		struct mapped_range r = mapped_range[mapped_first_after(start)];
+		u8 *copy;
+
+		r.start = larger(r.start, start);
+		r.end = smaller(r.end, end);
+		copy = mapped_copy_out(r.session, r.start, r.end);
+		if (!copy)
+			return false;
+		mapped_put_copy(copy, r.start, r.end, r.prot);
+		mapped_punch(r.session, r.start, r.end);
+		mapped_forget(r.start, r.end);
+	}
+	return true;
+}
+
 void mapped_make_private(const void *address, size_t length)
 {
 	u64 start, end;
@@ -92,20 +112,34 @@ void mapped_make_private(const void *address, size_t length)
 	mapped_check();
 	if (mapped_touches(start, end))
 		revoke_pages(start, end);
-	while (mapped_touches(start, end)) {
-		struct mapped_range r = mapped_range[mapped_first_after(start)];
-		u8 *copy;
-
-		r.start = larger(r.start, start);
-		r.end = smaller(r.end, end);
-		copy = mapped_copy_out(r.session, r.start, r.end);
-		if (!copy)
-			break;
-		mapped_put_copy(copy, r.start, r.end, r.prot);
-		mapped_punch(r.session, r.start, r.end);
-		mapped_forget(r.start, r.end);
-	}
+	(void)make_private(start, end);
 	lock_release(&mapped_lock, saved);
+}
+
+static const struct mapped_range *range_of(const struct session *s)
+{
+	for (u32 i = 0; i < mapped_count; i++)
+		if (mapped_range[i].session == s)
+			return &mapped_range[i];
+	return NULL;
+}
+
+static bool leave_file(const struct session *s)
+{
+	const struct mapped_range *r;
+
+	while ((r = range_of(s)))
+		/* Writes of other threads during the copy would be lost. */
+		if (quiet_threads() != 1 || !make_private(r->start, r->end))
+			return false;
+	return true;
+}
+
+void mapped_leave_before(const struct session *s)
+{
+	for (struct session *old = s->before; old; old = old->before)
+		if (old->memory_fd >= 0 && leave_file(old))
+			mapped_close_file(old);
 }
 
 /* Advice that discards private pages: they read as zero afterwards. */

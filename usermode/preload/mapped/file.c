@@ -59,6 +59,14 @@ int mapped_open_file(struct session *s)
 	return 0;
 }
 
+void mapped_close_file(struct session *s)
+{
+	int fd = s->memory_fd;
+
+	nic_store(&s->memory_fd, -1);
+	fdtable_drop(fd);
+}
+
 void mapped_punch(const struct session *s, u64 start, u64 end)
 {
 	(void)sys(SYS_fallocate, s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,

@@ -39,6 +39,8 @@ bool mapped_insert(u32 i, const struct mapped_range *r);
 void mapped_forget(u64 start, u64 end);
 /* First range that ends after `addr`, or mapped_count. */
 u32 mapped_first_after(u64 addr);
+/* All ranges together. */
+u64 mapped_bytes(void);
 bool mapped_touches(u64 start, u64 end);
 /* Are all these pages in the memory file of this session? */
 bool mapped_covers(const struct session *s, u64 start, u64 end);
@@ -54,6 +56,8 @@ bool mapped_surely_untouched(u64 start, u64 end);
 int mapped_tell(struct session *s, u32 op, u32 why, u64 start, u64 end);
 /* Obtain the memory file. Returns 0 or a negative errno. */
 int mapped_open_file(struct session *s);
+/* No page is in the memory file of this session. */
+void mapped_close_file(struct session *s);
 /* Give pages of the file back to the system: they read as zero from now on. */
 void mapped_punch(const struct session *s, u64 start, u64 end);
 /* The size of files is limited: a copy to the file would be answered by SIGXFSZ. */
@@ -86,5 +90,12 @@ void mapped_make_plan(struct mapped_plan *p);
 u8 *mapped_copy_out(const struct session *s, u64 start, u64 end);
 /* Move such a copy to its address. */
 void mapped_put_copy(u8 *copy, u64 start, u64 end, int prot);
+
+/*
+ * The daemons of the sessions before `s` have ended, and no peer uses their memory files. Make the
+ * pages private, so that they can be moved into the file of `s`; and close files without pages. A
+ * process with several threads keeps the pages in the old file.
+ */
+void mapped_leave_before(const struct session *s);
 
 #endif /* MAPPED_INSIDE_H */

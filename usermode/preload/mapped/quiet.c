@@ -12,8 +12,7 @@
 #include "base/sys.h"
 #include "../../platform/host.h"
 
-/* Attempts, and the pause between two of them, ns. */
-#define ATTEMPTS 40
+/* Between two looks at the other threads, ns. */
 #define PAUSE 100000
 
 enum { SLOTS = 4096 };
@@ -213,13 +212,13 @@ static void look_at(const char *name, void *arg)
 	look->quiet = n > 0 && text_is_quiet(text, id, look->start, look->end);
 }
 
-bool quiet_begin(u64 start, u64 end)
+bool quiet_begin(u64 start, u64 end, u32 looks)
 {
 	struct quiet_look look = { .self = (u32)sys(SYS_gettid), .start = start, .end = end };
 
 	/* Full barrier; see quiet_enter(). */
 	(void)nic_xchg(&moving, 1);
-	for (u32 i = 0; i < ATTEMPTS; i++) {
+	for (u32 i = 0; i < looks; i++) {
 		look.quiet = true;
 		if (entries_each("/proc/self/task", look_at, &look))
 			return false;

@@ -36,10 +36,10 @@ static inline void quiet_call_end(u32 outer)
 }
 
 /*
- * Have new calls wait. Returns false if another thread is in a system call that may write to
- * [start, end), and stays there for some milliseconds. quiet_end() must follow in any case.
+ * Have new calls wait. Returns false if, in each of so many looks at intervals of 100 us, another
+ * thread is in a system call that may write to [start, end). quiet_end() must follow in any case.
  */
-bool quiet_begin(u64 start, u64 end);
+bool quiet_begin(u64 start, u64 end, u32 looks);
 void quiet_end(void);
 
 /* Called in a forked child. */

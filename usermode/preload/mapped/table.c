@@ -83,6 +83,15 @@ u32 mapped_first_after(u64 addr)
 	return i;
 }
 
+u64 mapped_bytes(void)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < mapped_count; i++)
+		bytes += mapped_range[i].end - mapped_range[i].start;
+	return bytes;
+}
+
 bool mapped_touches(u64 start, u64 end)
 {
 	u32 i = mapped_first_after(start);

@@ -217,6 +217,7 @@ static const char *mapped_name(const struct uv_object *obj, const struct nic_mr_
 		[VNET_UNMAPPED_PINNED] = "no: io_uring, AIO or a device",
 		[VNET_UNMAPPED_OVERLAP] = "no: overlaps another region",
 		[VNET_UNMAPPED_MEMORY] = "no: no memory",
+		[VNET_UNMAPPED_LARGE] = "no: large",
 	};
 
 	if (params->kind != NIC_MR_REGION)
