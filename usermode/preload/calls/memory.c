@@ -142,9 +142,13 @@ INTERPOSED void *mremap(void *address, size_t old_length, size_t length, int fla
 		va_end(args);
 	}
 	if (unlikely(nic_load(&mapped_count))) {
-		mapped_make_private(address, old_length);
+		/* Shared pages elsewhere would be at the wrong place of the file. */
+		if (!mapped_make_private(address, old_length)) {
+			errno = ENOMEM;
+			return MAP_FAILED;
+		}
 		if (to)
-			mapped_make_private(to, length);
+			(void)mapped_make_private(to, length);
 	}
 	return real()->mremap(address, old_length, length, flags, to);
 }

@@ -101,19 +101,24 @@ static bool make_private(u64 start, u64 end)
 	return true;
 }
 
-void mapped_make_private(const void *address, size_t length)
+bool mapped_make_private(const void *address, size_t length)
 {
 	u64 start, end;
 	raw_sigset_t saved;
+	bool done = true;
 
 	if (!is_concerned(address, length, &start, &end))
-		return;
+		return true;
 	saved = lock_take(&mapped_lock);
-	mapped_check();
-	if (mapped_touches(start, end))
+	/* Without the check, pages of the file could be copied over those that replaced them. */
+	if (mapped_check()) {
+		done = !mapped_touches(start, end);
+	} else if (mapped_touches(start, end)) {
 		revoke_pages(start, end);
-	(void)make_private(start, end);
+		done = make_private(start, end);
+	}
 	lock_release(&mapped_lock, saved);
+	return done;
 }
 
 static const struct mapped_range *range_of(const struct session *s)
@@ -178,14 +183,17 @@ long mapped_madvise(void *address, size_t length, int advice)
 {
 	u64 start, end;
 	raw_sigset_t saved;
-	bool mapped;
+	bool mapped, checked;
 	long ret;
 
 	if (!is_concerned(address, length, &start, &end))
 		return sys(SYS_madvise, address, length, advice);
 	saved = lock_take(&mapped_lock);
-	mapped_check();
+	checked = !mapped_check();
 	mapped = mapped_touches(start, end);
+	/* Some pages may have been replaced by private ones. */
+	if (mapped && discards(advice) && !checked)
+		(void)sys(SYS_madvise, start, end - start, MADV_DONTNEED);
 	ret = mapped && discards(advice) ? discard(start, end, advice) : 0;
 	lock_release(&mapped_lock, saved);
 	if (mapped && (discards(advice) || advice == MADV_DOFORK))
@@ -194,6 +202,6 @@ long mapped_madvise(void *address, size_t length, int advice)
 	if (mapped && advice == MADV_REMOVE)
 		return -EINVAL;
 	if (mapped && (advice == MADV_WIPEONFORK || advice == MADV_DONTFORK))
-		mapped_make_private(address, length);
+		(void)mapped_make_private(address, length);
 	return sys(SYS_madvise, address, length, advice);
 }

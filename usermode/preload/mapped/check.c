@@ -81,15 +81,14 @@ static void split_changed(const struct mapped_range *part)
 	(void)mapped_insert(i, part);
 }
 
-void mapped_check(void)
+/* Returns 1 if more parts than one check can hold were found, 0 if not, or a negative errno. */
+static int check_once(void)
 {
-	struct check c = { .nlost = 0 };
+	struct check c = { .at = mapped_range[0].start };
+	int ret = maps_read(false, check_entry, &c);
 
-	if (!mapped_count)
-		return;
-	c.at = mapped_range[0].start;
-	if (maps_read(false, check_entry, &c))
-		return;
+	if (ret)
+		return ret;
 	while (c.i < mapped_count)
 		next_range(&c);
 	for (u32 i = 0; i < c.nchanged; i++)
@@ -102,4 +101,14 @@ void mapped_check(void)
 			(void)mapped_tell(lost->session, VNET_MAP_GONE, 0, lost->start, lost->end);
 		mapped_punch(lost->session, lost->start, lost->end);
 	}
+	return c.nlost == MAPPED_PARTS || c.nchanged == MAPPED_PARTS;
+}
+
+int mapped_check(void)
+{
+	int ret = 1;
+
+	while (mapped_count && ret > 0)
+		ret = check_once();
+	return mapped_count ? ret : 0;
 }

@@ -23,7 +23,7 @@ void mapped_fork_begin(void)
 		return;
 	saved = lock_take(&mapped_lock);
 	fork_saved = saved;
-	mapped_check();
+	(void)mapped_check();
 	for (u32 i = 0; i < mapped_count; i++)
 		mapped_range[i].copy = mapped_copy_out(mapped_range[i].session,
 						       mapped_range[i].start, mapped_range[i].end);

@@ -65,8 +65,11 @@ bool mapped_files_are_limited(void);
 
 /* ----------------------------------------------------------------- check.c */
 
-/* Compare the table with the mappings, and forget pages that the program has replaced. */
-void mapped_check(void);
+/*
+ * Compare the table with the mappings, and forget pages that the program has replaced. Returns 0, or
+ * a negative errno if the mappings cannot be read: then the table may name replaced pages.
+ */
+int mapped_check(void);
 /* Is this mapping part of the session's memory file, at its place? */
 bool mapped_is_of(const struct session *s, const struct maps_entry *e);
 

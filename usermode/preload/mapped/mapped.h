@@ -36,8 +36,11 @@ struct mapped_change {
 void mapped_change_begin(struct mapped_change *c, const void *address, size_t length);
 void mapped_change_end(struct mapped_change *c, bool done);
 
-/* Make these pages private again, before a call that shared ones would not permit. */
-void mapped_make_private(const void *address, size_t length);
+/*
+ * Make these pages private again, before a call that shared ones would not permit. Returns false if
+ * there is no memory or no descriptor for that.
+ */
+bool mapped_make_private(const void *address, size_t length);
 
 /* madvise() of a range with mapped pages: 0 or a negative errno. */
 long mapped_madvise(void *address, size_t length, int advice);

@@ -187,6 +187,7 @@ void mapped_register(u64 start, u64 length, bool on_demand)
 	struct session *s;
 	raw_sigset_t saved;
 	u32 why;
+	int ret;
 
 	/* On-demand regions follow the program's mappings. */
 	if (settings()->map_regions == MAP_NEVER || on_demand || session_in_vfork_child() ||
@@ -196,10 +197,16 @@ void mapped_register(u64 start, u64 length, bool on_demand)
 	if (!s || !session_alive(s))
 		return;
 	saved = lock_take(&mapped_lock);
-	mapped_check();
-	mapped_leave_before(s);
-	/* Pages that were moved for an earlier region stay where they are. */
-	why = mapped_covers(s, first, end) ? 0 : map_pages(s, first, end);
+	ret = mapped_check();
+	if (ret) {
+		/* The daemon must not take other pages for those of the file. */
+		(void)mapped_tell(s, VNET_MAP_GONE, 0, first, end);
+		why = VNET_UNMAPPED_MEMORY;
+	} else {
+		mapped_leave_before(s);
+		/* Pages that were moved for an earlier region stay where they are. */
+		why = mapped_covers(s, first, end) ? 0 : map_pages(s, first, end);
+	}
 	if (why)
 		(void)mapped_tell(s, VNET_MAP_REFUSED, why, first, end);
 	lock_release(&mapped_lock, saved);
