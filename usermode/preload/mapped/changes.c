@@ -75,11 +75,16 @@ u8 *mapped_copy_out(const struct session *s, u64 start, u64 end)
 	return copy;
 }
 
-void mapped_put_copy(u8 *copy, u64 start, u64 end, int prot)
+bool mapped_put_copy(u8 *copy, u64 start, u64 end, int prot)
 {
-	(void)sys(SYS_mremap, copy, end - start, end - start, MREMAP_MAYMOVE | MREMAP_FIXED, start);
+	long ret = sys(SYS_mremap, copy, end - start, end - start, MREMAP_MAYMOVE | MREMAP_FIXED,
+		       start);
+
+	if ((unsigned long)ret > -4096ul)
+		return false;
 	if (prot != (PROT_READ | PROT_WRITE))
 		(void)sys(SYS_mprotect, start, end - start, prot);
+	return true;
 }
 
 /* Copy the pages of [start, end) back. The lock is held. Returns false if there is no memory. */
@@ -94,7 +99,11 @@ static bool make_private(u64 start, u64 end)
 		copy = mapped_copy_out(r.session, r.start, r.end);
 		if (!copy)
 			return false;
-		mapped_put_copy(copy, r.start, r.end, r.prot);
+		/* Near the limit of mappings, for example. The file's pages remain. */
+		if (!mapped_put_copy(copy, r.start, r.end, r.prot)) {
+			(void)sys(SYS_munmap, copy, r.end - r.start);
+			return false;
+		}
 		mapped_punch(r.session, r.start, r.end);
 		mapped_forget(r.start, r.end);
 	}

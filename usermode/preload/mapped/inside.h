@@ -91,8 +91,8 @@ void mapped_make_plan(struct mapped_plan *p);
 
 /* Read pages of the file into new private memory. Returns NULL if there is none. */
 u8 *mapped_copy_out(const struct session *s, u64 start, u64 end);
-/* Move such a copy to its address. */
-void mapped_put_copy(u8 *copy, u64 start, u64 end, int prot);
+/* Move such a copy to its address. Returns false, and changes nothing, if that is refused. */
+bool mapped_put_copy(u8 *copy, u64 start, u64 end, int prot);
 
 /*
  * The daemons of the sessions before `s` have ended, and no peer uses their memory files. Make the
