@@ -2,13 +2,14 @@
 /*
  * Tests that pages which the program unmaps and maps again without the library's notice, as libc
  * does within malloc() and free(), are not taken for pages of the memory file: by a registration,
- * madvise() and mremap(), for more ranges than one reading of the mappings can forget, and
+ * madvise(), mremap() and fork(), for more ranges than one reading of the mappings can forget, and
  * while no descriptor is free to read them.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "servant.h"
@@ -133,6 +134,30 @@ static void move_blind(void)
 	map_unnoticed(area, LENGTH, MAP_FIXED);
 }
 
+static void fork_blind(void)
+{
+	struct rlimit was;
+	int status;
+	pid_t pid;
+
+	move(place(1));
+	fill(place(1), LENGTH, 23);
+	move(area);
+	/* The first pages are replaced, and the last are not. */
+	replace_unnoticed(area, LENGTH / 2, 24);
+	fill(area + LENGTH / 2, LENGTH / 2, 25);
+	was = allow_no_descriptor();
+	pid = fork();
+	if (!pid)
+		_exit(!is_filled(area, LENGTH / 2, 24) ||
+		      !is_filled(area + LENGTH / 2, LENGTH / 2, 25) ||
+		      !is_filled(place(1), LENGTH, 23));
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &was), 0);
+	CHECK(pid > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
 	servant_start(&servant);
@@ -143,6 +168,7 @@ int main(void)
 	register_blind();
 	advise_blind();
 	move_blind();
+	fork_blind();
 	servant_end(&servant);
 	return 0;
 }

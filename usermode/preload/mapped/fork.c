@@ -42,14 +42,38 @@ void mapped_fork_parent(void)
 	lock_release(&mapped_lock, fork_saved);
 }
 
+/* Does the child have no mapping there? */
+static bool is_missing(u64 start, u64 end)
+{
+	long ret = sys(SYS_mmap, start, end - start, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	return ret != -EEXIST;
+}
+
+/*
+ * Put the copy in the place of the missing pages. The table may name pages that another thread has
+ * replaced within libc since it was checked. Those were not missing in the fork.
+ */
+static void restore(const struct mapped_range *r)
+{
+	if (is_missing(r->start, r->end)) {
+		(void)mapped_put_copy(r->copy, r->start, r->end, r->prot);
+		return;
+	}
+	for (u64 at = r->start; at < r->end; at += PAGE_BYTES)
+		if (is_missing(at, at + PAGE_BYTES))
+			(void)mapped_put_copy(r->copy + (at - r->start), at, at + PAGE_BYTES,
+					      r->prot);
+}
+
 void mapped_fork_child(void)
 {
 	if (likely(!quiet_wanted))
 		return;
 	for (u32 i = 0; i < mapped_count; i++)
 		if (mapped_range[i].copy)
-			mapped_put_copy(mapped_range[i].copy, mapped_range[i].start,
-					mapped_range[i].end, mapped_range[i].prot);
+			restore(&mapped_range[i]);
 	nic_store(&mapped_count, 0);
 	quiet_forked();
 	lock_release(&mapped_lock, fork_saved);
