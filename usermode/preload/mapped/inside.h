@@ -14,6 +14,8 @@
 
 /* Limit of ranges in the table, and of parts of one region that are to be moved. */
 enum { MAPPED_RANGES = 4096, MAPPED_PARTS = 64 };
+/* Entries that moves leave free, for ranges that are cut in two by munmap() and others. */
+enum { MAPPED_SPARE = 256 };
 
 /* Pages [start, end) are in the memory file of this session, at the offset `start`. */
 struct mapped_range {

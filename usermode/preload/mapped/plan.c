@@ -33,7 +33,8 @@ static bool plan_entry(const struct maps_entry *e, void *arg)
 	if (e->start > p->at)
 		p->why = VNET_UNMAPPED_KIND;
 	else if (mapped_is_of(p->session, e))
-		p->at = end;
+		/* munmap() and others do not find a rest that had no place in the table. */
+		p->why = mapped_covers(p->session, p->at, end) ? 0 : VNET_UNMAPPED_MEMORY;
 	else if (!is_private_memory(e))
 		p->why = VNET_UNMAPPED_KIND;
 	else if (e->special)

@@ -122,13 +122,14 @@ static u32 move_part(const struct mapped_plan *p, int uffd, u64 *start, u64 end)
 		u64 piece = smaller(end, (*start + PIECE) & ~(PIECE - 1));
 		int fd = p->session->memory_fd;
 
+		/* A range that is not in the table would be missing in a forked child. */
+		if (mapped_count >= MAPPED_RANGES - MAPPED_SPARE)
+			return VNET_UNMAPPED_MEMORY;
 		why = uffd < 0 ? move_alone(fd, *start, piece) :
 				 move_protected(uffd, fd, *start, piece);
 		if (why)
 			break;
-		/* A range that is not in the table would be missing in a forked child. */
-		if (!mapped_enter(p->session, *start, piece))
-			why = VNET_UNMAPPED_MEMORY;
+		(void)mapped_enter(p->session, *start, piece);
 		*start = piece;
 	}
 	return why;
