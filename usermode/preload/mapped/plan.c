@@ -24,12 +24,8 @@ static bool plan_entry(const struct maps_entry *e, void *arg)
 	struct mapped_plan *p = arg;
 	u64 end = smaller(e->end, p->end);
 
-	if (e->inode && !strncmp(e->name, "anon_inode:[io_uring]", 21))
-		p->why = VNET_UNMAPPED_PINNED;
-	if (!strncmp(e->name, "/[aio]", 6))
-		p->why = VNET_UNMAPPED_PINNED;
 	if (e->end <= p->at)
-		return !p->why;
+		return true;
 	if (e->start > p->at)
 		p->why = VNET_UNMAPPED_KIND;
 	else if (mapped_is_of(p->session, e))
@@ -48,7 +44,19 @@ static bool plan_entry(const struct maps_entry *e, void *arg)
 	return !p->why && p->at < p->end;
 }
 
-/* io_uring writes to memory without a system call of any thread. */
+/*
+ * Rings of AIO and io_uring, anywhere in the process: requests write to memory without a system call
+ * of any thread. AIO has no descriptors.
+ */
+static bool look_for_mapped_ring(const struct maps_entry *e, void *arg)
+{
+	struct mapped_plan *p = arg;
+
+	if (!strncmp(e->name, "/[aio]", 6) || !strncmp(e->name, "anon_inode:[io_uring]", 21))
+		p->why = VNET_UNMAPPED_PINNED;
+	return !p->why;
+}
+
 static void look_for_rings(const char *name, void *arg)
 {
 	char path[64] = "/proc/self/fd/", text[32];
@@ -70,7 +78,9 @@ void mapped_make_plan(struct mapped_plan *p)
 		p->why = VNET_UNMAPPED_PINNED;
 		return;
 	}
-	(void)entries_each("/proc/self/fd", look_for_rings, p);
+	if (maps_read(false, look_for_mapped_ring, p) ||
+	    entries_each("/proc/self/fd", look_for_rings, p) < 0)
+		p->why = VNET_UNMAPPED_PINNED;
 	if (!p->why && (maps_read(true, plan_entry, p) || (!p->why && p->at < p->end)))
 		p->why = VNET_UNMAPPED_KIND;
 }
