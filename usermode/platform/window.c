@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "raw.h"
 #include "space.h"
@@ -84,6 +85,15 @@ static u64 place_of(const struct host *host, const struct host_window *entry)
 	return WINDOWS_START + index * HOST_WINDOW_SIZE;
 }
 
+/* Windows would take address space that the program may need. */
+static bool address_space_is_limited(void)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	(void)raw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0);
+	return limit.rlim_cur < HOST_MEMORY_FILE_SIZE;
+}
+
 static u8 *map_block(int fd, u64 block, u64 place)
 {
 	long ret = raw_syscall(SYS_mmap, (long)place, HOST_WINDOW_SIZE, PROT_READ | PROT_WRITE,
@@ -134,7 +144,7 @@ static bool bring_window(struct host *host, u32 id, u64 key)
 	if (is_refused(space, id))
 		return false;
 	drop_dead(host);
-	entry = find_entry(host, key);
+	entry = address_space_is_limited() ? NULL : find_entry(host, key);
 	fd = entry ? host->get_memory(host, id) : -1;
 	if (fd >= 0) {
 		filled = fill(host, entry, key, fd);
