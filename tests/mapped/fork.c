@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,35 @@ static void protected(const struct ibv_mr *mr)
 	CHECK_EQ(mprotect(memory + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
 }
 
+/* There is no address space for a copy. */
+static void limited(void)
+{
+	struct rlimit was, limit;
+	unsigned long pages;
+	FILE *file;
+	pid_t pid;
+
+	fill(memory, LENGTH, MARK_BEFORE);
+	CHECK_EQ(getrlimit(RLIMIT_AS, &was), 0);
+	limit = was;
+	file = MADE(fopen("/proc/self/statm", "re"));
+	CHECK_EQ(fscanf(file, "%lu", &pages), 1);
+	CHECK_EQ(fclose(file), 0);
+	limit.rlim_cur = (rlim_t)pages * PAGE + LENGTH / 2;
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	pid = fork();
+	if (!pid) {
+		CHECK(!is_mapped(memory));
+		CHECK(is_filled(memory, LENGTH, MARK_BEFORE));
+		fill(memory, LENGTH, MARK_CHILD);
+		_exit(0);
+	}
+	expect_exit(pid);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &was), 0);
+	CHECK(is_mapped(memory));
+	CHECK(is_filled(memory, LENGTH, MARK_BEFORE));
+}
+
 int main(void)
 {
 	static pid_t (*const ways[])(void) = { by_fork, by_bare_fork, by_clone, by_forks };
@@ -178,6 +208,7 @@ int main(void)
 		one_fork(&v, mr, ways[i % 4]);
 	share(&v, mr);
 	protected(mr);
+	limited();
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	/* Pages stay shared after that, and children still get a copy. */
 	fill(memory, LENGTH, MARK_BEFORE);

@@ -8,12 +8,27 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <string.h>
 
 #include "base/settings.h"
 #include "mapped/inside.h"
 #include "mapped/quiet.h"
 
 static raw_sigset_t fork_saved;
+
+/*
+ * Without memory for the copy of a range, as near RLIMIT_AS, the child inherits the shared pages, and
+ * copies them piece by piece. Until it has done so, it sees what the parent and peers write.
+ */
+static bool is_inherited(const struct mapped_range *r)
+{
+	return !r->copy;
+}
+
+static void inherit(const struct mapped_range *r, bool yes)
+{
+	(void)sys(SYS_madvise, r->start, r->end - r->start, yes ? MADV_DOFORK : MADV_DONTFORK);
+}
 
 void mapped_fork_begin(void)
 {
@@ -24,9 +39,13 @@ void mapped_fork_begin(void)
 	saved = lock_take(&mapped_lock);
 	fork_saved = saved;
 	(void)mapped_check();
-	for (u32 i = 0; i < mapped_count; i++)
-		mapped_range[i].copy = mapped_copy_out(mapped_range[i].session,
-						       mapped_range[i].start, mapped_range[i].end);
+	for (u32 i = 0; i < mapped_count; i++) {
+		struct mapped_range *r = &mapped_range[i];
+
+		r->copy = mapped_copy_out(r->session, r->start, r->end);
+		if (is_inherited(r))
+			inherit(r, true);
+	}
 }
 
 void mapped_fork_parent(void)
@@ -34,7 +53,9 @@ void mapped_fork_parent(void)
 	if (likely(!quiet_wanted))
 		return;
 	for (u32 i = 0; i < mapped_count; i++) {
-		if (mapped_range[i].copy)
+		if (is_inherited(&mapped_range[i]))
+			inherit(&mapped_range[i], false);
+		else
 			(void)sys(SYS_munmap, mapped_range[i].copy,
 				  mapped_range[i].end - mapped_range[i].start);
 		mapped_range[i].copy = NULL;
@@ -65,6 +86,31 @@ static void restore(const struct mapped_range *r)
 		if (is_missing(at, at + PAGE_BYTES))
 			(void)mapped_put_copy(r->copy + (at - r->start), at, at + PAGE_BYTES,
 					      r->prot);
+	(void)sys(SYS_munmap, r->copy, r->end - r->start);
+}
+
+/* Put private memory in the place of inherited pages. */
+static void make_own(const struct mapped_range *r)
+{
+	static u8 piece[65536];
+	u64 next;
+
+	if (sys(SYS_mprotect, r->start, r->end - r->start, PROT_READ))
+		return;
+	for (u64 at = r->start; at < r->end; at = next) {
+		next = smaller(at + sizeof(piece), r->end);
+		memcpy(piece, (const void *)at, next - at);
+		if (sys(SYS_mmap, at, next - at, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+			0) != (long)at) {
+			/* It must not change the parent's pages. */
+			(void)sys(SYS_munmap, at, next - at);
+			continue;
+		}
+		memcpy((void *)at, piece, next - at);
+		if (r->prot != (PROT_READ | PROT_WRITE))
+			(void)sys(SYS_mprotect, at, next - at, r->prot);
+	}
 }
 
 void mapped_fork_child(void)
@@ -72,7 +118,9 @@ void mapped_fork_child(void)
 	if (likely(!quiet_wanted))
 		return;
 	for (u32 i = 0; i < mapped_count; i++)
-		if (mapped_range[i].copy)
+		if (is_inherited(&mapped_range[i]))
+			make_own(&mapped_range[i]);
+		else
 			restore(&mapped_range[i]);
 	nic_store(&mapped_count, 0);
 	quiet_forked();
