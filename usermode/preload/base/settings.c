@@ -190,9 +190,18 @@ void node_place_renew(void)
 
 /* ---------------------------------------------------------- reading the environment */
 
+/*
+ * valgrind runs one thread at a time, and changes to another only at system calls. If a thread waits
+ * for a page that another one moves, none runs any more. Moved pages would also count as initialised.
+ */
+static bool in_valgrind(void)
+{
+	return strstr(variable("LD_PRELOAD", ""), "/vgpreload_");
+}
+
 static enum map_regions which_regions(const char *text)
 {
-	if (!strcmp(text, "never"))
+	if (!strcmp(text, "never") || in_valgrind())
 		return MAP_NEVER;
 	return strcmp(text, "always") ? MAP_HOT : MAP_ALWAYS;
 }
