@@ -127,8 +127,11 @@ static u32 move_part(const struct mapped_plan *p, int uffd, u64 *start, u64 end)
 			return VNET_UNMAPPED_MEMORY;
 		why = uffd < 0 ? move_alone(fd, *start, piece) :
 				 move_protected(uffd, fd, *start, piece);
-		if (why)
+		if (why) {
+			/* What was copied. */
+			mapped_punch(p->session, *start, piece);
 			break;
+		}
 		(void)mapped_enter(p->session, *start, piece);
 		*start = piece;
 	}
