@@ -124,5 +124,8 @@ int maps_read(bool details, bool (*call)(const struct maps_entry *entry, void *a
 	}
 	deliver(&r);
 	sys_close(fd);
+	/* A line that does not fit: the rest is unknown. */
+	if (have == sizeof(text))
+		return -E2BIG;
 	return n < 0 ? (int)n : 0;
 }
