@@ -23,6 +23,8 @@ struct client_map;
 /* A call waits, until `deadline` at the latest, for grace periods of all NICs (nic_grace_begin()). */
 struct client_map_wait {
 	bool active;
+	/* Of the call. */
+	u64 start, length;
 	u64 deadline;
 	u32 ticket[VNET_MAX_NICS];
 };

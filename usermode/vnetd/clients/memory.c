@@ -308,6 +308,11 @@ struct client_map_wait *client_map_gone(struct client *client, u64 start, u64 le
 
 	if (!map)
 		return NULL;
+	/* The client may have given up the call that waited. */
+	if (map->wait.start != start || map->wait.length != length)
+		map->wait.active = false;
+	map->wait.start = start;
+	map->wait.length = length;
 	if (!map->wait.active)
 		remove_range(map, pages_of(start, length));
 	return &map->wait;
