@@ -193,6 +193,39 @@ static void limited(void)
 	CHECK(is_filled(memory, LENGTH, MARK_BEFORE));
 }
 
+static volatile bool stop;
+
+static int count_until_stop(void *arg)
+{
+	volatile uint8_t *at = arg;
+
+	while (!stop)
+		++*at;
+	return 0;
+}
+
+/*
+ * A process that shares the memory writes to it during a registration. To be called last: no region
+ * is mapped afterwards.
+ */
+static void writes_of_another_process(struct servant *v)
+{
+	static uint8_t stack[65536] __attribute__((aligned(16)));
+	uint8_t *other =
+		mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	pid_t pid;
+
+	CHECK(other != MAP_FAILED);
+	pid = clone(count_until_stop, stack + sizeof(stack), CLONE_VM | SIGCHLD, other);
+	mr = MADE(ibv_reg_mr(v->side.pd, other, LENGTH, SIDE_ACCESS));
+	CHECK(!is_mapped(other));
+	stop = true;
+	expect_exit(pid);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(munmap(other, LENGTH), 0);
+}
+
 int main(void)
 {
 	static pid_t (*const ways[])(void) = { by_fork, by_bare_fork, by_clone, by_forks };
@@ -218,6 +251,7 @@ int main(void)
 	step(pipes[0][1], 'e');
 	expect_exit(by_fork());
 	CHECK(is_filled(memory, LENGTH, MARK_BEFORE));
+	writes_of_another_process(&v);
 	servant_end(&v);
 	return 0;
 }

@@ -144,7 +144,8 @@ static bool leave_file(const struct session *s)
 
 	while ((r = range_of(s)))
 		/* Writes of other threads during the copy would be lost. */
-		if (quiet_threads() != 1 || !make_private(r->start, r->end))
+		if (quiet_threads() != 1 || nic_load(&quiet_is_shared) ||
+		    !make_private(r->start, r->end))
 			return false;
 	return true;
 }

@@ -18,6 +18,7 @@
 enum { SLOTS = 4096 };
 
 bool quiet_wanted;
+bool quiet_is_shared;
 
 /* Pages are being moved. */
 static u32 moving;
@@ -67,6 +68,7 @@ void quiet_forked(void)
 	memset(slot, 0, sizeof(slot));
 	nic_store(&moving, 0);
 	own_slot = 0;
+	quiet_is_shared = false;
 }
 
 /* ------------------------------------------------------- looking at threads */

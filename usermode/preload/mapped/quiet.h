@@ -48,4 +48,10 @@ void quiet_forked(void);
 /* Number of threads of this process, including those of the kernel; 0: unknown. */
 u32 quiet_threads(void);
 
+/*
+ * Another process runs in this address space (clone() with CLONE_VM). /proc does not show its calls.
+ * Never cleared, except in a forked child.
+ */
+extern bool quiet_is_shared;
+
 #endif /* QUIET_H */

@@ -175,6 +175,8 @@ static u32 map_pages(struct session *s, u64 start, u64 end)
 
 	if (is_too_large(end - start))
 		return VNET_UNMAPPED_LARGE;
+	if (nic_load(&quiet_is_shared))
+		return VNET_UNMAPPED_BUSY;
 	if (mapped_files_are_limited() || mapped_open_file(s))
 		return VNET_UNMAPPED_MEMORY;
 	mapped_make_plan(&plan);
