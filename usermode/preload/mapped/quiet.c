@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "mapped/quiet.h"
 
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,11 +105,22 @@ static bool overlaps_msg(u64 start, u64 end, u64 addr)
 	       overlaps_iov(start, end, (u64)msg.msg_iov, msg.msg_iovlen);
 }
 
-/* May a thread that is blocked in this system call have [start, end) written by the kernel? */
-static bool may_write(long number, const u64 *arg, u64 start, u64 end)
+/*
+ * Otherwise the kernel finds the waiter by its page, which a move changes, so a wake-up would be lost;
+ * or it writes to the word (priority inheritance).
+ */
+static bool is_private_wait(u64 operation)
+{
+	u64 command = operation & FUTEX_CMD_MASK;
+
+	return (operation & FUTEX_PRIVATE_FLAG) &&
+	       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
+}
+
+/* Does it matter to a thread that is blocked in this system call that [start, end) moves? */
+static bool is_affected(long number, const u64 *arg, u64 start, u64 end)
 {
 	switch (number) {
-	case SYS_futex:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
 	case SYS_rt_sigsuspend:
@@ -121,6 +133,8 @@ static bool may_write(long number, const u64 *arg, u64 start, u64 end)
 	case SYS_pause:
 #endif
 		return false;
+	case SYS_futex:
+		return !is_private_wait(arg[1]) && overlaps(start, end, arg[0], 4);
 	case SYS_read:
 	case SYS_pread64:
 		return overlaps(start, end, arg[1], arg[2]);
@@ -184,13 +198,14 @@ static bool text_is_quiet(char *text, u32 id, u64 start, u64 end)
 		return !is_in_call(id);
 	for (u32 i = 0; i < 6; i++)
 		arg[i] = strtoull(at, &at, 16);
-	return !may_write(number, arg, start, end);
+	return !is_affected(number, arg, start, end);
 }
 
 struct quiet_look {
 	u32 self;
 	u64 start, end;
 	bool quiet;
+	bool self_seen;
 };
 
 static void look_at(const char *name, void *arg)
@@ -201,6 +216,7 @@ static void look_at(const char *name, void *arg)
 	long n;
 	int fd;
 
+	look->self_seen |= id == look->self;
 	if (id == look->self || !look->quiet)
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%s/syscall", name);
@@ -222,7 +238,8 @@ bool quiet_begin(u64 start, u64 end, u32 looks)
 	(void)nic_xchg(&moving, 1);
 	for (u32 i = 0; i < looks; i++) {
 		look.quiet = true;
-		if (entries_each("/proc/self/task", look_at, &look))
+		/* If /proc is that of another PID namespace, its ids are not those of the slots. */
+		if (entries_each("/proc/self/task", look_at, &look) || !look.self_seen)
 			return false;
 		if (look.quiet)
 			return true;
