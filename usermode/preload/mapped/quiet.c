@@ -181,6 +181,14 @@ static bool is_in_call(u32 id)
 	return false;
 }
 
+/* Calls between quiet_call_begin() and quiet_call_end(). */
+static bool is_announced(long number)
+{
+	return number == SYS_read || number == SYS_pread64 || number == SYS_readv ||
+	       number == SYS_preadv || number == SYS_recvfrom || number == SYS_recvmsg ||
+	       number == SYS_recvmmsg;
+}
+
 /* Parse "0 0x3 0x7ffd... sp pc", "-1 sp pc" or "running". */
 static bool text_is_quiet(char *text, u32 id, u64 start, u64 end)
 {
@@ -196,6 +204,9 @@ static bool text_is_quiet(char *text, u32 id, u64 start, u64 end)
 	/* It waits for a page, or is stopped. */
 	if (number < 0)
 		return !is_in_call(id);
+	/* A signal handler runs, and the call that it interrupted may go on afterwards. */
+	if (is_in_call(id) && !is_announced(number))
+		return false;
 	for (u32 i = 0; i < 6; i++)
 		arg[i] = strtoull(at, &at, 16);
 	return !is_affected(number, arg, start, end);
