@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Table of the pages that were moved, sorted by address. */
 #define _GNU_SOURCE
-#include <string.h>
-
 #include "mapped/inside.h"
 
 u32 mapped_count;
@@ -23,11 +21,21 @@ static void change_end(void)
 	nic_store_release(&changes, changes + 1);
 }
 
+/* Bounds are stored atomically, because mapped_surely_untouched() reads them without the lock. */
+static void put(u32 i, const struct mapped_range *r)
+{
+	mapped_range[i].session = r->session;
+	mapped_range[i].prot = r->prot;
+	mapped_range[i].copy = r->copy;
+	nic_store(&mapped_range[i].start, r->start);
+	nic_store(&mapped_range[i].end, r->end);
+}
+
 static void remove_at(u32 i)
 {
 	change_begin();
-	memmove(&mapped_range[i], &mapped_range[i + 1],
-		(mapped_count - i - 1) * sizeof(mapped_range[0]));
+	for (; i + 1 < mapped_count; i++)
+		put(i, &mapped_range[i + 1]);
 	nic_store(&mapped_count, mapped_count - 1);
 	change_end();
 }
@@ -37,9 +45,9 @@ bool mapped_insert(u32 i, const struct mapped_range *r)
 	if (mapped_count == MAPPED_RANGES)
 		return false;
 	change_begin();
-	memmove(&mapped_range[i + 1], &mapped_range[i],
-		(mapped_count - i) * sizeof(mapped_range[0]));
-	mapped_range[i] = *r;
+	for (u32 last = mapped_count; last > i; last--)
+		put(last, &mapped_range[last - 1]);
+	put(i, r);
 	nic_store(&mapped_count, mapped_count + 1);
 	change_end();
 	return true;
@@ -131,11 +139,11 @@ void mapped_forget(u64 start, u64 end)
 
 		rest.start = end;
 		if (mapped_range[i].start < start) {
-			mapped_range[i++].end = start;
+			nic_store(&mapped_range[i++].end, start);
 			if (rest.end > end)
 				(void)mapped_insert(i, &rest);
 		} else if (mapped_range[i].end > end) {
-			mapped_range[i].start = end;
+			nic_store(&mapped_range[i].start, end);
 		} else {
 			remove_at(i);
 		}
