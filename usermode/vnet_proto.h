@@ -333,6 +333,8 @@ enum vnet_unmapped {
 	VNET_UNMAPPED_MEMORY,
 	/* VNET_MAP_REGIONS=hot, and the region, or all together, would be large. */
 	VNET_UNMAPPED_LARGE,
+	/* VNET_MAP_REGIONS=hot, and moves have taken too much of the process' time. */
+	VNET_UNMAPPED_SLOW,
 };
 
 struct vnet_msg_map {

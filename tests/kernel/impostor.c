@@ -309,6 +309,13 @@ static u32 tell_packet_blind(u32 i)
 	return packet(i);
 }
 
+/* No room for a MAC, and in some cases none for a header. */
+static u32 tell_short(u32 i)
+{
+	begin(VNET_FRAME_HELLO, VNET_PROOF_MAC);
+	return (u32)sizeof(*head) + 8 - i;
+}
+
 /* The row number has other random bits. */
 static u32 tell_packet_astray(u32 i)
 {
@@ -355,6 +362,8 @@ enum sealing {
 	SEAL_OWN,
 	/* A MAC by a key of the impostor, with the ID of the devices' common key. */
 	SEAL_NUMBER,
+	/* Neither a CRC nor a MAC. */
+	SEAL_NONE,
 };
 
 static const struct lie {
@@ -370,6 +379,7 @@ static const struct lie {
 	{ "a call with no proof", tell_call_unproven, SEAL_CRC, false, "bad_proof" },
 	{ "a call by a key of one's own", tell_call, SEAL_OWN, false, "link_unknown_key" },
 	{ "a call by a key of that number", tell_call, SEAL_NUMBER, false, "link_bad_mac" },
+	{ "a call that is too short", tell_short, SEAL_NONE, false, "link_no_mac" },
 	{ "an answer with a CRC", tell_welcome, SEAL_CRC, false, "link_unknown_key" },
 	{ "an answer with no proof", tell_welcome_unproven, SEAL_CRC, false, "bad_proof" },
 	{ "an answer by a key of one's own", tell_welcome, SEAL_OWN, false, "link_unknown_key" },
@@ -397,7 +407,7 @@ static void send_lie(const struct lie *lie, u32 i)
 
 	if (lie->sealing == SEAL_CRC)
 		nic_frame_set_crc(bytes, length);
-	else
+	else if (lie->sealing != SEAL_NONE)
 		length = link_seal(&memory, &to, (u8 *)bytes, length);
 	CHECK(length && sendto(sock, bytes, length, 0, &to.any, sizeof(to.in)) == (ssize_t)length);
 }

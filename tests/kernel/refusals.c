@@ -127,6 +127,11 @@ static void owing_open(struct owing *o, struct ibv_context *context)
 	/* The NIC processor may flush the queue pair later. */
 	while (__atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE) == seq)
 		;
+	/*
+	 * It looks at `arm` after it has stored the entry. The destruction of a region waits for
+	 * operations that began before.
+	 */
+	CHECK_EQ(ibv_dereg_mr(MADE(ibv_reg_mr(o->pd, &seq, sizeof(seq), 0))), 0);
 	__atomic_store_n(&ring->arm, VNET_CQ_ARM_NEXT, __ATOMIC_SEQ_CST);
 }
 

@@ -30,6 +30,8 @@
 
 /* Declared since glibc 2.34 only, and not there before. */
 pid_t _Fork(void);
+/* What pthread_atfork() calls, which is in each library itself. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 /* Declared in <setjmp.h> only for programs with _FORTIFY_SOURCE. */
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 
@@ -41,7 +43,7 @@ void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noretu
 	X(fstat) X(fstatat) X(statx) X(access) X(faccessat) X(euidaccess) \
 	X(readlink) X(readlinkat) X(realpath) X(chdir) X(opendir) X(scandir) \
 	X(scandirat) X(glob) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-	X(dup) X(dup2) X(dup3) X(epoll_ctl) X(close_range) X(closefrom) X(clone) X(_Fork) X(execve) \
+	X(dup) X(dup2) X(dup3) X(epoll_ctl) X(close_range) X(closefrom) X(clone) X(_Fork) X(__register_atfork) X(execve) \
 	X(execvpe) X(fexecve) X(execveat) X(sigaction) X(signal) X(sigprocmask) \
 	X(pthread_sigmask) X(socket) X(bind) X(connect) X(getsockname) X(getpeername) \
 	X(getsockopt) X(setsockopt) X(send) X(sendto) X(sendmsg) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * _Fork() and clone(), which call no handlers of pthread_atfork(): the child gets its copy of
- * mapped pages.
+ * mapped pages. pthread_atfork(): this library's handlers are the first to be registered.
  *
  * exec*(): before the address space ends, the library sends VNET_MSG_LEAVE to the daemon. Otherwise
  * peers could write into the memory of the new program. The daemon answers when no operation that
@@ -30,6 +30,13 @@ INTERPOSED pid_t _Fork(void)
 		mapped_fork_child();
 	errno = saved;
 	return pid;
+}
+
+INTERPOSED int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+				 void *dso)
+{
+	mapped_register_handlers();
+	return real()->__register_atfork(prepare, parent, child, dso);
 }
 
 /* What a child of clone() executes. */

@@ -7,12 +7,14 @@
  * it is complete before anyone can run in the child, and nobody has to wait for anybody.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <string.h>
 
-#include "base/settings.h"
+#include "base/real.h"
 #include "mapped/inside.h"
 #include "mapped/quiet.h"
+
+/* Names this library to __register_atfork(). */
+extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static raw_sigset_t fork_saved;
 
@@ -127,8 +129,16 @@ void mapped_fork_child(void)
 	lock_release(&mapped_lock, fork_saved);
 }
 
+void mapped_register_handlers(void)
+{
+	static bool done;
+
+	if (!__atomic_exchange_n(&done, true, __ATOMIC_RELAXED) && real()->__register_atfork)
+		(void)real()->__register_atfork(mapped_fork_begin, mapped_fork_parent,
+						mapped_fork_child, &__dso_handle);
+}
+
 static void __attribute__((constructor)) mapped_load(void)
 {
-	if (settings()->map_regions && !settings()->off)
-		pthread_atfork(mapped_fork_begin, mapped_fork_parent, mapped_fork_child);
+	mapped_register_handlers();
 }

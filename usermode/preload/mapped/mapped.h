@@ -46,6 +46,12 @@ bool mapped_make_private(const void *address, size_t length);
 long mapped_madvise(void *address, size_t length, int advice);
 
 /*
+ * Have fork() call the handlers below; called before any other library's are registered. So an
+ * allocator's locks are taken before ours, as when it unmaps pages with such a lock held; and a
+ * child has its pages before handlers of others run in it.
+ */
+void mapped_register_handlers(void);
+/*
  * Around a fork: the child gets a private copy of mapped pages. fork() itself is followed by
  * handlers; these are for _Fork() and clone().
  */

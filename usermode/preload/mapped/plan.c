@@ -57,6 +57,21 @@ static bool look_for_mapped_ring(const struct maps_entry *e, void *arg)
 	return !p->why;
 }
 
+/*
+ * io_uring writes to memory without a system call of any thread, and such devices to pages that were
+ * given to their drivers.
+ */
+static bool pins_pages(const char *target)
+{
+	static const char *const begins[] = { "anon_inode:[io_uring]", "/dev/nvidia", "/dev/kfd",
+					      "/dev/vfio/", "/dev/vhost" };
+
+	for (u32 i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(target, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 static void look_for_rings(const char *name, void *arg)
 {
 	char path[64] = "/proc/self/fd/", text[32];
@@ -68,7 +83,7 @@ static void look_for_rings(const char *name, void *arg)
 	strcat(path, name);
 	n = sys(SYS_readlinkat, AT_FDCWD, path, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
-	if (!strncmp(text, "anon_inode:[io_uring]", 21))
+	if (pins_pages(text))
 		p->why = VNET_UNMAPPED_PINNED;
 }
 

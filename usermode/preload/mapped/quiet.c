@@ -11,7 +11,6 @@
 #include "base/entries.h"
 #include "base/settings.h"
 #include "base/sys.h"
-#include "../../platform/host.h"
 
 /* Between two looks at the other threads, ns. */
 #define PAUSE 100000
@@ -79,13 +78,25 @@ static bool overlaps(u64 start, u64 end, u64 addr, u64 length)
 	return addr < end && length && addr + length > start;
 }
 
+/*
+ * Read arguments of another thread's call, which may have ended, so the memory may be unmapped.
+ * Signals are blocked, so a fault would end the process.
+ */
+static bool read_own(void *to, u64 from, size_t length)
+{
+	struct iovec local = { .iov_base = to, .iov_len = length };
+	struct iovec remote = { .iov_base = (void *)from, .iov_len = length };
+
+	return sys(SYS_process_vm_readv, sys_getpid(), &local, 1, &remote, 1, 0) == (long)length;
+}
+
 #define IOVECS 64
 
 static bool overlaps_iov(u64 start, u64 end, u64 iov, u64 n)
 {
 	struct iovec copy[IOVECS];
 
-	if (n > IOVECS || host_guarded_copy(copy, (const void *)iov, n * sizeof(copy[0])))
+	if (n > IOVECS || !read_own(copy, iov, n * sizeof(copy[0])))
 		return true;
 	for (u64 i = 0; i < n; i++)
 		if (overlaps(start, end, (u64)copy[i].iov_base, copy[i].iov_len))
@@ -97,7 +108,7 @@ static bool overlaps_msg(u64 start, u64 end, u64 addr)
 {
 	struct msghdr msg;
 
-	if (host_guarded_copy(&msg, (const void *)addr, sizeof(msg)))
+	if (!read_own(&msg, addr, sizeof(msg)))
 		return true;
 	return overlaps(start, end, addr, sizeof(msg)) ||
 	       overlaps(start, end, (u64)msg.msg_name, msg.msg_namelen) ||

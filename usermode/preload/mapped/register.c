@@ -19,6 +19,14 @@
 #define HOT_REGION (32ull << 20)
 #define HOT_PROCESS (256ull << 20)
 
+/*
+ * Limit of the time without a use, unless all regions are wanted, ns: so much, and a part of the
+ * time since the first registration. The search for the pages' flags takes long in a process with
+ * much memory, and a move may wait for other threads' system calls in vain.
+ */
+#define HOT_TIME 100000000ull
+#define HOT_TIME_PART 50
+
 /* How often other threads' system calls are looked at, at intervals of 100 us, until they have ended. */
 enum { HASTY = 5, PATIENT = 40 };
 
@@ -168,23 +176,52 @@ static bool is_too_large(u64 length)
 	       (length > HOT_REGION || mapped_bytes() + length > HOT_PROCESS);
 }
 
+/* When the first region was registered, and the time without a use since then. */
+static u64 since, spent;
+
+static bool takes_too_long(u64 now)
+{
+	if (!since)
+		since = now;
+	return settings()->map_regions != MAP_ALWAYS &&
+	       spent > HOT_TIME + (now - since) / HOT_TIME_PART;
+}
+
+/* Returns 0 or the reason why the pages stay where they are. Counts the time of plan and failure. */
+static u32 try_to_move(struct mapped_plan *plan, u64 now)
+{
+	u32 why;
+
+	mapped_make_plan(plan);
+	spent += plat_clock() - now;
+	if (plan->why)
+		return plan->why;
+	now = plat_clock();
+	why = move_all(plan);
+	if (why)
+		spent += plat_clock() - now;
+	return why;
+}
+
 /* Move the pages of [start, end), which are not in the memory file yet. The lock is held. */
 static u32 map_pages(struct session *s, u64 start, u64 end)
 {
 	struct mapped_plan plan = { .session = s, .at = start, .end = end };
+	u64 now = plat_clock();
+	u32 why;
 
 	if (is_too_large(end - start))
 		return VNET_UNMAPPED_LARGE;
+	if (takes_too_long(now))
+		return VNET_UNMAPPED_SLOW;
 	if (nic_load(&quiet_is_shared))
 		return VNET_UNMAPPED_BUSY;
 	if (mapped_files_are_limited() || mapped_open_file(s))
 		return VNET_UNMAPPED_MEMORY;
-	mapped_make_plan(&plan);
-	if (!plan.why)
-		plan.why = move_all(&plan);
-	if (!plan.why && mapped_tell(s, VNET_MAP_DONE, 0, start, end))
-		plan.why = VNET_UNMAPPED_MEMORY;
-	return plan.why;
+	why = try_to_move(&plan, now);
+	if (!why && mapped_tell(s, VNET_MAP_DONE, 0, start, end))
+		why = VNET_UNMAPPED_MEMORY;
+	return why;
 }
 
 void mapped_register(u64 start, u64 length, bool on_demand)
@@ -193,7 +230,6 @@ void mapped_register(u64 start, u64 length, bool on_demand)
 	struct session *s;
 	raw_sigset_t saved;
 	u32 why;
-	int ret;
 
 	/* On-demand regions follow the program's mappings. */
 	if (settings()->map_regions == MAP_NEVER || on_demand || session_in_vfork_child() ||
@@ -203,8 +239,7 @@ void mapped_register(u64 start, u64 length, bool on_demand)
 	if (!s || !session_alive(s))
 		return;
 	saved = lock_take(&mapped_lock);
-	ret = mapped_check();
-	if (ret) {
+	if (mapped_check()) {
 		/* The daemon must not take other pages for those of the file. */
 		(void)mapped_tell(s, VNET_MAP_GONE, 0, first, end);
 		why = VNET_UNMAPPED_MEMORY;

@@ -218,6 +218,7 @@ static const char *mapped_name(const struct uv_object *obj, const struct nic_mr_
 		[VNET_UNMAPPED_OVERLAP] = "no: overlaps another region",
 		[VNET_UNMAPPED_MEMORY] = "no: no memory",
 		[VNET_UNMAPPED_LARGE] = "no: large",
+		[VNET_UNMAPPED_SLOW] = "no: moves took too long",
 	};
 
 	if (params->kind != NIC_MR_REGION)
