@@ -321,7 +321,7 @@ enum vnet_unmapped {
 	VNET_UNMAPPED_KIND,
 	/* The program has set flags of the mapping (madvise, mlock, userfaultfd, ...). */
 	VNET_UNMAPPED_FLAGS,
-	/* The program has several threads, and userfaultfd is refused. */
+	/* The program has several threads, and userfaultfd is refused, or (hot) might be fatal. */
 	VNET_UNMAPPED_USERFAULTFD,
 	/* Another thread was in a system call that may write to the pages. */
 	VNET_UNMAPPED_BUSY,

@@ -11,7 +11,7 @@
 /* Which regions have their pages moved into the process' memory file, which peers map. */
 enum map_regions {
 	MAP_NEVER,
-	/* Those that are soon moved: neither they nor all of them are large. */
+	/* Small regions, up to a limit of all moved pages: mapped/register.c. */
 	MAP_HOT,
 	MAP_ALWAYS,
 };

@@ -68,7 +68,7 @@ INTERPOSED int clone(int (*function)(void *arg), void *stack, int flags, void *a
 	va_end(args);
 	/* After vfork(), the parent's thread waits in the call, as /proc shows. */
 	if ((flags & CLONE_VM) && !(flags & (CLONE_THREAD | CLONE_VFORK)))
-		nic_store(&quiet_is_shared, true);
+		mapped_share();
 	if (likely(!quiet_wanted) || flags & CLONE_VM || !function || !stack)
 		return real()->clone(function, stack, flags, arg, parent_tid, tls, child_tid);
 	mapped_fork_begin();

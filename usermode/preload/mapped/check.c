@@ -74,11 +74,10 @@ static bool check_entry(const struct maps_entry *e, void *arg)
 
 static void split_changed(const struct mapped_range *part)
 {
-	u32 i;
-
+	mapped_change_table();
 	mapped_forget(part->start, part->end);
-	i = mapped_first_after(part->start);
-	(void)mapped_insert(i, part);
+	(void)mapped_insert(mapped_first_after(part->start), part);
+	mapped_table_changed();
 }
 
 /* Returns 1 if more parts than one check can hold were found, 0 if not, or a negative errno. */

@@ -52,15 +52,23 @@ void mapped_fork_begin(void)
 
 void mapped_fork_parent(void)
 {
+	bool inherited = false;
+
 	if (likely(!quiet_wanted))
 		return;
 	for (u32 i = 0; i < mapped_count; i++) {
-		if (is_inherited(&mapped_range[i]))
+		struct mapped_range *r = &mapped_range[i];
+
+		inherited |= is_inherited(r);
+		if (r->copy)
+			(void)sys(SYS_munmap, r->copy, r->end - r->start);
+		r->copy = NULL;
+	}
+	/* Other pages may be in the place of some by now. */
+	if (unlikely(inherited)) {
+		(void)mapped_check();
+		for (u32 i = 0; i < mapped_count; i++)
 			inherit(&mapped_range[i], false);
-		else
-			(void)sys(SYS_munmap, mapped_range[i].copy,
-				  mapped_range[i].end - mapped_range[i].start);
-		mapped_range[i].copy = NULL;
 	}
 	lock_release(&mapped_lock, fork_saved);
 }
@@ -97,10 +105,13 @@ static void make_own(const struct mapped_range *r)
 	static u8 piece[65536];
 	u64 next;
 
-	if (sys(SYS_mprotect, r->start, r->end - r->start, PROT_READ))
-		return;
 	for (u64 at = r->start; at < r->end; at = next) {
 		next = smaller(at + sizeof(piece), r->end);
+		/* Part of it may be missing. */
+		if (sys(SYS_mprotect, at, next - at, PROT_READ)) {
+			(void)sys(SYS_munmap, at, next - at);
+			continue;
+		}
 		memcpy(piece, (const void *)at, next - at);
 		if (sys(SYS_mmap, at, next - at, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
@@ -127,6 +138,17 @@ void mapped_fork_child(void)
 	nic_store(&mapped_count, 0);
 	quiet_forked();
 	lock_release(&mapped_lock, fork_saved);
+}
+
+void mapped_share(void)
+{
+	raw_sigset_t saved;
+
+	if (likely(!quiet_wanted))
+		return;
+	saved = lock_take(&mapped_lock);
+	nic_store(&quiet_is_shared, true);
+	lock_release(&mapped_lock, saved);
 }
 
 void mapped_register_handlers(void)

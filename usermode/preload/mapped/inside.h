@@ -33,6 +33,12 @@ extern struct mapped_range mapped_range[MAPPED_RANGES];
 
 /* ----------------------------------------------------------------- table.c */
 
+/*
+ * Around several changes that are one for mapped_surely_untouched(), which other threads call
+ * without the lock. They nest.
+ */
+void mapped_change_table(void);
+void mapped_table_changed(void);
 /* Enter a range that overlaps no other. Returns false if the table is full. */
 bool mapped_enter(struct session *s, u64 start, u64 end);
 /* The same at index `i`, without merging it with its neighbours. */

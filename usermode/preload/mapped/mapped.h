@@ -45,6 +45,9 @@ bool mapped_make_private(const void *address, size_t length);
 /* madvise() of a range with mapped pages: 0 or a negative errno. */
 long mapped_madvise(void *address, size_t length, int advice);
 
+/* Another process is about to run in this address space: wait for the end of a move, and begin no more. */
+void mapped_share(void);
+
 /*
  * Have fork() call the handlers below; called before any other library's are registered. So an
  * allocator's locks are taken before ours, as when it unmaps pages with such a lock held; and a

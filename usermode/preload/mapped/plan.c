@@ -57,10 +57,7 @@ static bool look_for_mapped_ring(const struct maps_entry *e, void *arg)
 	return !p->why;
 }
 
-/*
- * io_uring writes to memory without a system call of any thread, and such devices to pages that were
- * given to their drivers.
- */
+/* Is the descriptor of io_uring, or of a device whose driver pins pages of the process? */
 static bool pins_pages(const char *target)
 {
 	static const char *const begins[] = { "anon_inode:[io_uring]", "/dev/nvidia", "/dev/kfd",
@@ -72,7 +69,7 @@ static bool pins_pages(const char *target)
 	return false;
 }
 
-static void look_for_rings(const char *name, void *arg)
+static void look_for_pinning(const char *name, void *arg)
 {
 	char path[64] = "/proc/self/fd/", text[32];
 	struct mapped_plan *p = arg;
@@ -94,7 +91,7 @@ void mapped_make_plan(struct mapped_plan *p)
 		return;
 	}
 	if (maps_read(false, look_for_mapped_ring, p) ||
-	    entries_each("/proc/self/fd", look_for_rings, p) < 0)
+	    entries_each("/proc/self/fd", look_for_pinning, p) < 0)
 		p->why = VNET_UNMAPPED_PINNED;
 	if (!p->why && (maps_read(true, plan_entry, p) || (!p->why && p->at < p->end)))
 		p->why = VNET_UNMAPPED_KIND;

@@ -94,7 +94,7 @@ static bool read_own(void *to, u64 from, size_t length)
 
 static bool overlaps_iov(u64 start, u64 end, u64 iov, u64 n)
 {
-	struct iovec copy[IOVECS];
+	struct iovec copy[IOVECS] = { 0 };
 
 	if (n > IOVECS || !read_own(copy, iov, n * sizeof(copy[0])))
 		return true;
@@ -106,7 +106,7 @@ static bool overlaps_iov(u64 start, u64 end, u64 iov, u64 n)
 
 static bool overlaps_msg(u64 start, u64 end, u64 addr)
 {
-	struct msghdr msg;
+	struct msghdr msg = { 0 };
 
 	if (!read_own(&msg, addr, sizeof(msg)))
 		return true;

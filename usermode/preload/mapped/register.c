@@ -2,6 +2,7 @@
 /* Moves the pages of a region that the program registers into the memory file. */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/settings.h"
@@ -13,14 +14,14 @@
 #define PIECE (1ull << 20)
 
 /*
- * Limits of a region, and of all pages of a process, that are moved unless all are wanted. A move
- * takes 0.3 to 1.4 ms per MiB, and brings pages that the program has not touched yet.
+ * MAP_HOT: the limits of a region, and of all moved pages of a process. A move copies the pages, and
+ * makes those resident that the program has not touched yet.
  */
 #define HOT_REGION (32ull << 20)
 #define HOT_PROCESS (256ull << 20)
 
 /*
- * Limit of the time without a use, unless all regions are wanted, ns: so much, and a part of the
+ * MAP_HOT: the limit of the time that plans and failed moves take, ns: a constant, and a part of the
  * time since the first registration. The search for the pages' flags takes long in a process with
  * much memory, and a move may wait for other threads' system calls in vain.
  */
@@ -67,11 +68,27 @@ static u32 move_alone(int fd, u64 start, u64 end)
 	return copy_to_file(fd, start, end) && replace(fd, start, end) ? 0 : VNET_UNMAPPED_MEMORY;
 }
 
+/* A seccomp filter may end the process for a call that the program itself never makes. */
+static bool has_filter(void)
+{
+	char text[4096], *at;
+	int fd = sys_open("/proc/thread-self/status", O_RDONLY);
+	long n = fd < 0 ? fd : sys(SYS_read, fd, text, sizeof(text) - 1);
+
+	sys_close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nSeccomp:\t");
+	return !at || at[10] == '2';
+}
+
 static int open_userfaultfd(void)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
-	int fd = (int)sys(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	int fd;
 
+	if (settings()->map_regions != MAP_ALWAYS && has_filter())
+		return -EPERM;
+	fd = (int)sys(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 	if (fd < 0)
 		return fd;
 	if (!sys(SYS_ioctl, fd, UFFDIO_API, &api))
@@ -176,7 +193,7 @@ static bool is_too_large(u64 length)
 	       (length > HOT_REGION || mapped_bytes() + length > HOT_PROCESS);
 }
 
-/* When the first region was registered, and the time without a use since then. */
+/* When the first region was registered, and the time that plans and failed moves took since then. */
 static u64 since, spent;
 
 static bool takes_too_long(u64 now)
@@ -208,7 +225,6 @@ static u32 map_pages(struct session *s, u64 start, u64 end)
 {
 	struct mapped_plan plan = { .session = s, .at = start, .end = end };
 	u64 now = plat_clock();
-	u32 why;
 
 	if (is_too_large(end - start))
 		return VNET_UNMAPPED_LARGE;
@@ -218,8 +234,29 @@ static u32 map_pages(struct session *s, u64 start, u64 end)
 		return VNET_UNMAPPED_BUSY;
 	if (mapped_files_are_limited() || mapped_open_file(s))
 		return VNET_UNMAPPED_MEMORY;
-	why = try_to_move(&plan, now);
-	if (!why && mapped_tell(s, VNET_MAP_DONE, 0, start, end))
+	return try_to_move(&plan, now);
+}
+
+/* The lock is held. */
+static u32 map_region(struct session *s, u64 start, u64 end)
+{
+	/* The daemon may not know of pages that are in the file. */
+	static bool told_gone;
+	bool moves;
+	u32 why = 0;
+
+	if (mapped_check()) {
+		/* It must not take other pages for those of the file. */
+		(void)mapped_tell(s, VNET_MAP_GONE, 0, start, end);
+		told_gone = true;
+		return VNET_UNMAPPED_MEMORY;
+	}
+	mapped_leave_before(s);
+	/* Pages that were moved for an earlier region stay where they are. */
+	moves = !mapped_covers(s, start, end);
+	if (moves)
+		why = map_pages(s, start, end);
+	if (!why && (moves || told_gone) && mapped_tell(s, VNET_MAP_DONE, 0, start, end))
 		why = VNET_UNMAPPED_MEMORY;
 	return why;
 }
@@ -239,15 +276,7 @@ void mapped_register(u64 start, u64 length, bool on_demand)
 	if (!s || !session_alive(s))
 		return;
 	saved = lock_take(&mapped_lock);
-	if (mapped_check()) {
-		/* The daemon must not take other pages for those of the file. */
-		(void)mapped_tell(s, VNET_MAP_GONE, 0, first, end);
-		why = VNET_UNMAPPED_MEMORY;
-	} else {
-		mapped_leave_before(s);
-		/* Pages that were moved for an earlier region stay where they are. */
-		why = mapped_covers(s, first, end) ? 0 : map_pages(s, first, end);
-	}
+	why = map_region(s, first, end);
 	if (why)
 		(void)mapped_tell(s, VNET_MAP_REFUSED, why, first, end);
 	lock_release(&mapped_lock, saved);

@@ -8,17 +8,22 @@ struct lock mapped_lock;
 struct mapped_range mapped_range[MAPPED_RANGES];
 /* Odd while the table changes. */
 static u32 changes;
+/* Changes that are one for those who read the table without the lock. */
+static u32 depth;
 
-static void change_begin(void)
+void mapped_change_table(void)
 {
+	if (depth++)
+		return;
 	nic_store(&changes, changes + 1);
 	/* Orders the store before those to the table; pairs with mapped_surely_untouched(). */
 	nic_barrier();
 }
 
-static void change_end(void)
+void mapped_table_changed(void)
 {
-	nic_store_release(&changes, changes + 1);
+	if (!--depth)
+		nic_store_release(&changes, changes + 1);
 }
 
 /* Bounds are stored atomically, because mapped_surely_untouched() reads them without the lock. */
@@ -33,23 +38,23 @@ static void put(u32 i, const struct mapped_range *r)
 
 static void remove_at(u32 i)
 {
-	change_begin();
+	mapped_change_table();
 	for (; i + 1 < mapped_count; i++)
 		put(i, &mapped_range[i + 1]);
 	nic_store(&mapped_count, mapped_count - 1);
-	change_end();
+	mapped_table_changed();
 }
 
 bool mapped_insert(u32 i, const struct mapped_range *r)
 {
 	if (mapped_count == MAPPED_RANGES)
 		return false;
-	change_begin();
+	mapped_change_table();
 	for (u32 last = mapped_count; last > i; last--)
 		put(last, &mapped_range[last - 1]);
 	put(i, r);
 	nic_store(&mapped_count, mapped_count + 1);
-	change_end();
+	mapped_table_changed();
 	return true;
 }
 
@@ -134,6 +139,7 @@ void mapped_forget(u64 start, u64 end)
 {
 	u32 i = mapped_first_after(start);
 
+	mapped_change_table();
 	while (i < mapped_count && mapped_range[i].start < end) {
 		struct mapped_range rest = mapped_range[i];
 
@@ -148,4 +154,5 @@ void mapped_forget(u64 start, u64 end)
 			remove_at(i);
 		}
 	}
+	mapped_table_changed();
 }

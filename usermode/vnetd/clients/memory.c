@@ -285,6 +285,8 @@ int client_map_done(struct client *client, u64 start, u64 length)
 	if (!map || pages.end > HOST_MEMORY_FILE_SIZE)
 		return -EINVAL;
 	memset(&map->moving, 0, sizeof(map->moving));
+	/* The client waits for no VNET_MAP_GONE any more: the next one is for other pages. */
+	map->wait.active = false;
 	return is_empty(pages) ? 0 : add_range(map, pages);
 }
 
