@@ -72,6 +72,11 @@ struct nic {
 	 * doorbell.
 	 */
 	bool direct;
+	/*
+	 * The host stores 1 there while this process has a single thread; nic_attach() sets it to a
+	 * constant 0, for hosts that do not know.
+	 */
+	const char *one_thread;
 	/* Number of regions whose pages plat_fetch() brings; NULL: none on this host. */
 	const u32 *fetches;
 	/* For the host's use. */

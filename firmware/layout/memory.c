@@ -163,6 +163,7 @@ static void nic_find_tables(struct nic *nic, u8 *base, const struct nic_layout *
 
 enum nic_result nic_attach(struct nic *nic, void *memory, u64 size)
 {
+	static const char unknown;
 	const struct nic_header *hdr = memory;
 	struct nic_config config;
 	struct nic_layout l;
@@ -188,6 +189,7 @@ enum nic_result nic_attach(struct nic *nic, void *memory, u64 size)
 	nic->off_queue = l.queue;
 	nic->queue_bytes = config.queue_bytes;
 	nic->stall_ns = config.stall_ns;
+	nic->one_thread = &unknown;
 	nic_find_tables(nic, memory, &l);
 	return NIC_OK;
 }

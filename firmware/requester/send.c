@@ -814,6 +814,15 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 	return nic_sq_waiting(qp, ring) - 1 <= qp->sq_mask;
 }
 
+/*
+ * Does no other thread post to this queue? Then no request was posted while this thread executed
+ * the queue. Packets of other NICs may have arrived meanwhile for a queue pair with such a peer.
+ */
+static bool nic_is_sole_poster(struct nic *nic, const struct nic_qp *qp)
+{
+	return nic_load(nic->one_thread) && qp->space == nic->space && !nic_vn_concerns(nic, qp);
+}
+
 static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
 {
 	u32 rounds = NIC_RUN_ROUNDS;
@@ -826,6 +835,10 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretc
 		done = nic_run_queue(nic, qp, s);
 		if (unlikely(nic_load(&qp->flush_rq)) && qp->op_phase == NIC_OP_IDLE)
 			nic_flush_receives(nic, qp, s);
+		if (likely(nic_is_sole_poster(nic, qp))) {
+			nic_unlock_release(&qp->sq_lock);
+			return true;
+		}
 		nic_unlock(&qp->sq_lock);
 		/*
 		 * The unlock is a full barrier before this check. The poster has another one

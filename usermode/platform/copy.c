@@ -78,9 +78,12 @@ static u8 checks_pages(const struct nic *nic, const struct nic_piece *piece)
 }
 
 /* Add to this process' counter in the client table. */
-static void count_bytes(u64 *counter, u64 length)
+static void count_bytes(const struct nic *nic, u64 *counter, u64 length)
 {
-	(void)__atomic_fetch_add(counter, length, __ATOMIC_RELAXED);
+	if (host_has_one_thread(nic->host))
+		nic_store(counter, nic_load(counter) + length);
+	else
+		(void)__atomic_fetch_add(counter, length, __ATOMIC_RELAXED);
 }
 
 static struct host_client *own_entry(const struct nic *nic)
@@ -128,7 +131,7 @@ static void reach_window(struct nic *nic, u32 space, u64 addr, struct reach *r)
 		return;
 	/* A write to the memory of a process that has ended must not look like a success. */
 	if (unlikely(!space_is_alive(host, space))) {
-		window_close(&r->window);
+		window_close(host, &r->window);
 		return;
 	}
 	r->near = true;
@@ -159,8 +162,8 @@ static inline void reach_end(const struct nic *nic, const struct reach *r, u64 m
 {
 	if (!r->near || !r->window.entry)
 		return;
-	window_close(&r->window);
-	count_bytes(&own_entry(nic)->bytes_mapped, moved);
+	window_close(nic->host, &r->window);
+	count_bytes(nic, &own_entry(nic)->bytes_mapped, moved);
 }
 
 /* Number of bytes at the cursor that only a system call can move; 0: others are next. */
@@ -252,7 +255,7 @@ static enum nic_copy_result copy_far(struct copy *c, bool write, const struct re
 	moved = transfer_run(c->host, &t, &fault);
 	if (!moved)
 		return to_result(fault, write);
-	count_bytes(&own_entry(c->nic)->bytes_called, moved);
+	count_bytes(c->nic, &own_entry(c->nic)->bytes_called, moved);
 	copy_advance(c, moved);
 	return NIC_COPY_OK;
 }
@@ -294,7 +297,7 @@ static enum nic_copy_result copy_through(struct copy *c, u64 length, u8 *buffer,
 	if (!moved)
 		return result;
 	result = copy_buffer(c, true, buffer, moved, &length);
-	count_bytes(&own_entry(c->nic)->bytes_called, length);
+	count_bytes(c->nic, &own_entry(c->nic)->bytes_called, length);
 	copy_advance(c, length);
 	return result;
 }
@@ -356,7 +359,7 @@ static bool copy_word(const struct nic *nic, const struct nic_piece *dst, const 
 	    !transfer_word(nic->host, far->space, write, (void *)(write ? from->addr : to->addr),
 			   far->addr, length))
 		return false;
-	count_bytes(&own_entry(nic)->bytes_called, length);
+	count_bytes(nic, &own_entry(nic)->bytes_called, length);
 	return true;
 }
 

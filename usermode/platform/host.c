@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -145,6 +146,15 @@ static void publish_token(struct host *host)
 	nic_store_release(&host->client[slot].token, token_own());
 }
 
+/* Let nic->one_thread point to the C library's flag, which glibc has since 2.32. */
+static void find_thread_flag(struct nic *nic)
+{
+	const char *flag = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+
+	if (flag)
+		nic->one_thread = flag;
+}
+
 int host_init(struct host *host, struct nic *nic)
 {
 	u32 max = nic_load(&nic->hdr->config.max_client);
@@ -171,6 +181,7 @@ int host_init(struct host *host, struct nic *nic)
 	host->process_vm = probe_process_vm();
 	nic->host = host;
 	nic->fetches = &nic->hdr->fetches;
+	find_thread_flag(nic);
 	publish_token(host);
 	return 0;
 }

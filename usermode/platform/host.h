@@ -147,6 +147,12 @@ struct host {
 	} link;
 };
 
+/* Other threads of this process cannot be in the firmware, nor use the tables of the host. */
+static inline bool host_has_one_thread(const struct host *host)
+{
+	return nic_load(host->nic->one_thread);
+}
+
 /*
  * Initialise the host of an attached NIC whose nic->self and nic->space are set. Sets nic->host.
  * Returns 0 or -errno.

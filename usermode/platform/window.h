@@ -38,10 +38,25 @@ static inline u32 window_hash(u64 key)
 	return (u32)((key * 0x9e3779b97f4a7c15ull) >> 56) & (HOST_WINDOWS - 1);
 }
 
-static inline void window_close(const struct window *w)
+/*
+ * Count a user of the window, or one less. With a single thread, no other one changes the entry.
+ * Returns the value before.
+ */
+static inline u64 window_count(const struct host *host, struct host_window *entry, u64 change)
 {
-	/* Release: pairs with the acquire in take_entry(). */
-	(void)__atomic_fetch_sub(&w->entry->ref, 1, __ATOMIC_RELEASE);
+	u64 ref;
+
+	/* Acquire: pairs with the release in fill(); release: with the acquire in take_entry(). */
+	if (!host_has_one_thread(host))
+		return __atomic_fetch_add(&entry->ref, change, __ATOMIC_ACQ_REL);
+	ref = nic_load(&entry->ref);
+	nic_store(&entry->ref, ref + change);
+	return ref;
+}
+
+static inline void window_close(const struct host *host, const struct window *w)
+{
+	(void)window_count(host, w->entry, -1ull);
 }
 
 /* Map the block that contains addr, and use it. Returns false if that is refused. */
@@ -62,14 +77,11 @@ static inline bool window_open(struct host *host, u32 space, u64 addr, struct wi
 		w->entry = &host->window[(first + i) % HOST_WINDOWS];
 		if (nic_load(&w->entry->ref) >> HOST_WINDOW_PIN_BITS != key)
 			continue;
-		/* Acquire: pairs with the release in fill(). */
-		if (likely(__atomic_fetch_add(&w->entry->ref, 1, __ATOMIC_ACQUIRE) >>
-				   HOST_WINDOW_PIN_BITS ==
-			   key)) {
+		if (likely(window_count(host, w->entry, 1) >> HOST_WINDOW_PIN_BITS == key)) {
 			w->at = w->entry->base + (addr & (HOST_WINDOW_SIZE - 1));
 			return true;
 		}
-		window_close(w);
+		window_close(host, w);
 	}
 	return window_open_slow(host, space, addr, w);
 }
