@@ -49,19 +49,28 @@ static bool nic_cq_full(struct vnet_ring *ring, struct nic_cq *cq)
 	return cq->prod - cq->cons_seen > cq->mask;
 }
 
-struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
+struct vnet_cqe *nic_cq_free_slot(struct nic *nic, struct nic_cq *cq)
 {
 	struct vnet_ring *ring = nic_cq_ring(nic, cq);
 
 	if (unlikely(!ring || cq->error))
 		return NULL;
 	/* With IGNORE_OVERRUN, the newest entry overwrites the oldest. */
-	if (unlikely(nic_cq_full(ring, cq) && !(cq->flags & VNET_CREATE_CQ_IGNORE_OVERRUN))) {
-		cq->error = 1;
-		nic_raise_cq(nic, cq, NIC_EVENT_CQ_ERR);
+	if (unlikely(nic_cq_full(ring, cq) && !(cq->flags & VNET_CREATE_CQ_IGNORE_OVERRUN)))
 		return NULL;
-	}
+	nic_prefetch_write(nic_cqe_at(ring, cq, cq->prod + NIC_ENTRIES_AHEAD));
 	return nic_cqe_at(ring, cq, cq->prod);
+}
+
+struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq)
+{
+	struct vnet_cqe *slot = nic_cq_free_slot(nic, cq);
+
+	if (likely(slot) || cq->error || !nic_cq_ring(nic, cq))
+		return slot;
+	cq->error = 1;
+	nic_raise_cq(nic, cq, NIC_EVENT_CQ_ERR);
+	return NULL;
 }
 
 static void nic_fill(struct nic *nic, struct nic_cq *cq, struct vnet_cqe *cqe,

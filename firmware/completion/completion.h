@@ -42,6 +42,8 @@ struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
  * then fails.
  */
 struct vnet_cqe *nic_cq_slot(struct nic *nic, struct nic_cq *cq);
+/* The same without the error and the event: NULL if nic_cq_slot() would not return a slot now. */
+struct vnet_cqe *nic_cq_free_slot(struct nic *nic, struct nic_cq *cq);
 /*
  * Consume the receive at rq->cons, and complete it in cq. Called by the executor of qp, which holds
  * sq_lock and the locks of rq and cq; a payload in the CQE is written already. Leaves qp in

@@ -49,6 +49,8 @@ struct nic_message {
 #define NIC_EXEC_BUSY 0x103u
 /* Pages are being brought. */
 #define NIC_EXEC_PAGES 0x104u
+/* Not a short message (nic_deliver_short()): nothing was done. */
+#define NIC_EXEC_OTHER 0x106u
 /* A piece was executed: NIC_COPY_PART. */
 #define NIC_EXEC_PART 0x105u
 /*

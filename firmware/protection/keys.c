@@ -127,8 +127,8 @@ static bool nic_check_kind(struct nic *nic, const struct nic_mr_view *view, u32 
 	return nic_window_open(nic, view, qpn, access);
 }
 
-bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
-		   struct nic_piece *piece)
+bool nic_check_any_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
+		       struct nic_piece *piece)
 {
 	struct nic_mr_view view;
 

@@ -137,11 +137,49 @@ enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, 
 /* -- keys.c */
 
 /*
+ * nic_check_key() for an ordinary region and a range that is not empty; false: look further. The
+ * entry of a region is constant while its key is valid, and is not used again before the executor's
+ * operation has ended (grace.c).
+ */
+static inline bool nic_check_region(struct nic *nic, u32 key, u32 pdn, u32 access, u64 addr,
+				    u64 length, struct nic_piece *piece)
+{
+	u32 index = nic_key_index(nic, key);
+	const struct nic_mr *mr = &nic->mr[index];
+	u64 offset, size;
+
+	/* Pairs with the release that made the key valid. */
+	if (unlikely(!nic_is_key(key) || nic_load_acquire(&mr->key) != key || !length))
+		return false;
+	offset = addr - nic_load(&mr->iova);
+	size = nic_load(&mr->length);
+	if (unlikely(nic_load(&mr->kind) != NIC_MR_REGION || nic_load(&mr->pdn) != pdn ||
+		     access & ~nic_load(&mr->access) || offset > size || length > size - offset))
+		return false;
+	piece->addr = nic_load(&mr->addr) + offset;
+	piece->length = length;
+	piece->space = nic_load(&mr->space);
+	piece->mr = index;
+	/* Orders the loads above before the one below. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return nic_load(&mr->key) == key;
+}
+
+/* nic_check_key() for any key and range. */
+bool nic_check_any_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
+		       struct nic_piece *piece);
+
+/*
  * Does the key name memory of pdn with the given rights (enum nic_access) over [addr, addr +
  * length)? Sets *piece. qpn: for type 2 windows. Length 0 is always allowed.
  */
-bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr, u64 length,
-		   struct nic_piece *piece);
+static inline bool nic_check_key(struct nic *nic, u32 key, u32 pdn, u32 qpn, u32 access, u64 addr,
+				 u64 length, struct nic_piece *piece)
+{
+	return likely(nic_check_region(nic, key, pdn, access, addr, length, piece)) ||
+	       nic_check_any_key(nic, key, pdn, qpn, access, addr, length, piece);
+}
+
 /* The same for a flush; its key is checked even if the range is empty. */
 bool nic_check_placement(struct nic *nic, u32 pdn, u32 qpn, const struct nic_placement *p);
 /* Bind a window (length 0: unbind): VNET_WC_SUCCESS, or the error. */

@@ -113,6 +113,47 @@ static u8 nic_set_imm(const struct nic_request *r, struct nic_message *msg)
 	return VNET_WC_WITH_IMM | VNET_WC_IMM64;
 }
 
+/*
+ * The source of a short SEND: inline data, or one SGE. false: something is unusual, or not valid.
+ */
+static inline bool nic_short_source(struct nic_request *r, struct nic_piece *src)
+{
+	struct vnet_sge sge;
+
+	if (r->wqe.flags & VNET_WR_INLINE) {
+		if (nic_gather_inline(r) != VNET_WC_SUCCESS || !r->nlocal)
+			return false;
+		*src = r->local[0];
+		return true;
+	}
+	if (unlikely(r->wqe.num_sge != 1 || !r->qp->max_send_sge ||
+		     !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, sizeof(sge))))
+		return false;
+	memcpy(&sge, r->tail, sizeof(sge));
+	nic_read_once_barrier();
+	return nic_check_region(r->nic, sge.lkey, r->qp->pdn, 0, sge.addr, sge.length, src);
+}
+
+/*
+ * The most frequent request: a short SEND to a peer that is ready. NIC_EXEC_OTHER: nothing was
+ * done, and the request has to be executed like any other.
+ */
+static inline u32 nic_do_short(struct nic_request *r)
+{
+	struct nic_qp *qp = r->qp;
+	struct nic_piece src;
+
+	if (r->wqe.opcode != VNET_WR_SEND || qp->kind > NIC_QPT_UC || nic_load(&qp->wait) ||
+	    !nic_short_source(r, &src) || src.length > VNET_CQE_PAYLOAD)
+		return NIC_EXEC_OTHER;
+	r->peer = nic_find_peer(r->nic, qp);
+	if (unlikely(!r->peer))
+		return NIC_EXEC_OTHER;
+	nic_established(r->nic, r->peer);
+	r->length = src.length;
+	return nic_deliver_short(r->nic, qp, r->peer, &src, r->wqe.flags & VNET_WR_SOLICITED);
+}
+
 static u32 nic_do_send(struct nic_request *r)
 {
 	struct nic_message msg = {
@@ -562,9 +603,11 @@ static u32 nic_gather_local(struct nic_request *r)
 /* Returns the completion status of the request, or one of NIC_EXEC_*. */
 static u32 nic_execute(struct nic_request *r)
 {
+	u32 status = nic_do_short(r);
 	u8 opcode = r->wqe.opcode;
-	u32 status;
 
+	if (likely(status != NIC_EXEC_OTHER))
+		return status;
 	/*
 	 * Raw packet QPs are not in the table of transports: nic_do_frame() checks their opcodes.
 	 */

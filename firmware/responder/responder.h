@@ -28,6 +28,16 @@ static inline u32 nic_await_pages(struct nic *nic, struct nic_qp *qp, bool own)
 u32 nic_deliver(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 		const struct nic_message *msg);
 
+/* -- short.c: the most frequent messages */
+
+/*
+ * Deliver a plain SEND of one piece, which a completion entry can hold, from a connected QP:
+ * nic_deliver() with fewer instructions, if everything is as usual. NIC_EXEC_OTHER: it is not, and
+ * nothing was done, so that nic_deliver() has to decide.
+ */
+u32 nic_deliver_short(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
+		      const struct nic_piece *src, bool solicited);
+
 /* -- pieces.c: messages of several packets */
 
 /*

@@ -37,6 +37,7 @@
 #include "requester/send.c"
 #include "requester/stretch.c"
 #include "responder/pieces.c"
+#include "responder/short.c"
 #include "responder/receive.c"
 #include "responder/tags.c"
 #include "tags/list.c"

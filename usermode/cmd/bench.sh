@@ -49,12 +49,16 @@ Measures tag matching by the device, and how much of a large transfer a computat
 ${BOLD}vnet bench fairness${PLAIN} [--json] [--runs N] [--queues N] [--bytes N] [--processes N]
 
 Measures a ping-pong beside a process that keeps thousands of queue pairs busy.
+
+${BOLD}vnet bench instructions${PLAIN} [--json] [--side client|server] [--size N] [TOOL [ARGUMENT]...]
+
+Counts the instructions of a message in a program of perftest, by function.
 EOF
 }
 
 cmd_bench() {
 	case ${1-} in
-	peers | kernel | nodes | sweep | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags | fairness) ;;
+	peers | kernel | nodes | sweep | sim | logp | mapcost | ambw | credits | cqmemory | clients | splitc | tags | fairness | instructions) ;;
 	--help | -h)
 		help_bench
 		return
