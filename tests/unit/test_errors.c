@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "layout/lookup.h"
 #include "world.h"
 
 #define FROM 0x1000
@@ -383,6 +384,31 @@ static void unused_pieces_do_not_matter(void **state)
 	expect(pair.b->rcq, 2, VNET_WC_SUCCESS);
 }
 
+/* The number of SGEs in the receive counts, not what an earlier one has left in the slot. */
+static void number_of_pieces(void **state)
+{
+	static const struct {
+		u32 num_sge, max_sge, sender, receiver;
+	} t[] = {
+		{ 0, 1, VNET_WC_REM_INV_REQ_ERR, VNET_WC_LOC_LEN_ERR },
+		{ 1, 0, VNET_WC_REM_OP_ERR, VNET_WC_LOC_QP_OP_ERR },
+		{ 1, 1, VNET_WC_SUCCESS, VNET_WC_SUCCESS },
+	};
+
+	for (u32 i = 0; i < 3; i++) {
+		struct pair pair = make_pair(NIC_QPT_RC);
+		struct vnet_send_wqe wqe = wr(VNET_WR_SEND, 1);
+		struct sge from = sge(&w.p[0], FROM, 8), to = sge(&w.p[1], TO, 8);
+
+		post_recv(pair.b, 2, &to, 1);
+		((struct vnet_recv_wqe *)pair.b->rq.slots)->num_sge = t[i].num_sge;
+		nic_find_qp(&w.agent, pair.b->qpn)->rq.max_sge = (u8)t[i].max_sge;
+		send_one(pair.a, &wqe, &from);
+		expect(pair.a->scq, 1, t[i].sender);
+		expect(pair.b->rcq, 2, t[i].receiver);
+	}
+}
+
 static void receive_memory_unmapped(void **state)
 {
 	struct pair pair = make_pair(NIC_QPT_RC);
@@ -720,6 +746,7 @@ int main(void)
 		TEST(receive_too_short),
 		TEST(bad_receives),
 		TEST(unused_pieces_do_not_matter),
+		TEST(number_of_pieces),
 		TEST(receive_memory_unmapped),
 		TEST(payload_that_cannot_be_placed),
 		TEST(remote_errors_rc),
