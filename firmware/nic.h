@@ -73,8 +73,8 @@ struct nic {
 	 */
 	bool direct;
 	/*
-	 * The host stores 1 there while this process has a single thread; nic_attach() sets it to a
-	 * constant 0, for hosts that do not know.
+	 * The host's flag: not 0 while this process has a single thread. nic_attach() sets the
+	 * pointer to a constant 0, for hosts that have no such flag.
 	 */
 	const char *one_thread;
 	/* Number of regions whose pages plat_fetch() brings; NULL: none on this host. */

@@ -27,15 +27,6 @@ static struct vnet_cqe *nic_cqe_at(struct vnet_ring *ring, const struct nic_cq *
  */
 #define NIC_ENTRIES_AHEAD 2
 
-void nic_cq_prefetch(struct nic *nic, u32 cqn)
-{
-	const struct nic_cq *cq = nic_find_cq(nic, cqn);
-	struct vnet_ring *ring = cq ? nic_cq_ring(nic, cq) : NULL;
-
-	if (likely(ring))
-		nic_prefetch_write(nic_cqe_at(ring, cq, nic_load(&cq->prod) + NIC_ENTRIES_AHEAD));
-}
-
 /*
  * Is the CQ full, by the consumer index that its process publishes? An invalid index counts as
  * full.

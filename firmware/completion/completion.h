@@ -32,8 +32,6 @@ struct nic_completion {
 	u32 ended_with;
 };
 
-/* Prefetch the lines of the next entries. */
-void nic_cq_prefetch(struct nic *nic, u32 cqn);
 /* Ring of a CQ, NULL if its memory is not queue memory. */
 struct vnet_ring *nic_cq_ring(struct nic *nic, const struct nic_cq *cq);
 /*

@@ -137,18 +137,21 @@ enum vnet_wc_status nic_placement_run(struct nic *nic, const struct nic_qp *qp, 
 /* -- keys.c */
 
 /*
- * nic_check_key() for an ordinary region and a range that is not empty; false: look further. The
- * entry of a region is constant while its key is valid, and is not used again before the executor's
- * operation has ended (grace.c).
+ * nic_check_key() for an ordinary region and a range that is not empty; false: look further. Like
+ * every reader of an entry, it compares key and version before and after (keys.c).
  */
-static inline bool nic_check_region(struct nic *nic, u32 key, u32 pdn, u32 access, u64 addr,
-				    u64 length, struct nic_piece *piece)
+static inline __attribute__((__always_inline__)) bool nic_check_region(struct nic *nic, u32 key,
+								       u32 pdn, u32 access,
+								       u64 addr, u64 length,
+								       struct nic_piece *piece)
 {
 	u32 index = nic_key_index(nic, key);
 	const struct nic_mr *mr = &nic->mr[index];
 	u64 offset, size;
+	u32 version;
 
-	/* Pairs with the release that made the key valid. */
+	/* Both pair with the release that made the key valid. */
+	version = nic_load_acquire(&mr->version);
 	if (unlikely(!nic_is_key(key) || nic_load_acquire(&mr->key) != key || !length))
 		return false;
 	offset = addr - nic_load(&mr->iova);
@@ -160,9 +163,9 @@ static inline bool nic_check_region(struct nic *nic, u32 key, u32 pdn, u32 acces
 	piece->length = length;
 	piece->space = nic_load(&mr->space);
 	piece->mr = index;
-	/* Orders the loads above before the one below. */
+	/* Orders the loads above before those below. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return nic_load(&mr->key) == key;
+	return nic_load(&mr->key) == key && nic_load(&mr->version) == version;
 }
 
 /* nic_check_key() for any key and range. */

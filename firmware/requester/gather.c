@@ -7,7 +7,7 @@
 
 /* --------------------------------------------------------------- gathering */
 
-u32 nic_gather_inline(struct nic_request *r)
+static u32 nic_gather_inline(struct nic_request *r)
 {
 	if (r->wqe.inline_len > r->qp->max_inline ||
 	    !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, r->wqe.inline_len))

@@ -117,8 +117,6 @@ void nic_fetch(struct nic_request *r, const struct vnet_ring *ring, u32 index);
  * Returns VNET_WC_SUCCESS or an error.
  */
 u32 nic_gather(struct nic_request *r, u32 access);
-/* The same for inline data. */
-u32 nic_gather_inline(struct nic_request *r);
 /*
  * The same for an atomic write, whose operand is copied to wqe.rdma.compare_add. Returns
  * NIC_EXEC_PAGES if it is not present.

@@ -113,48 +113,7 @@ static u8 nic_set_imm(const struct nic_request *r, struct nic_message *msg)
 	return VNET_WC_WITH_IMM | VNET_WC_IMM64;
 }
 
-/*
- * The source of a short SEND: inline data, or one SGE. false: something is unusual, or not valid.
- */
-static inline bool nic_short_source(struct nic_request *r, struct nic_piece *src)
-{
-	struct vnet_sge sge;
-
-	if (r->wqe.flags & VNET_WR_INLINE) {
-		if (nic_gather_inline(r) != VNET_WC_SUCCESS || !r->nlocal)
-			return false;
-		*src = r->local[0];
-		return true;
-	}
-	if (unlikely(r->wqe.num_sge != 1 || !r->qp->max_send_sge ||
-		     !nic_slot_holds(r->qp->sq_shift, VNET_WQE_HDR_SIZE, sizeof(sge))))
-		return false;
-	memcpy(&sge, r->tail, sizeof(sge));
-	nic_read_once_barrier();
-	return nic_check_region(r->nic, sge.lkey, r->qp->pdn, 0, sge.addr, sge.length, src);
-}
-
-/*
- * The most frequent request: a short SEND to a peer that is ready. NIC_EXEC_OTHER: nothing was
- * done, and the request has to be executed like any other.
- */
-static inline u32 nic_do_short(struct nic_request *r)
-{
-	struct nic_qp *qp = r->qp;
-	struct nic_piece src;
-
-	if (r->wqe.opcode != VNET_WR_SEND || qp->kind > NIC_QPT_UC || nic_load(&qp->wait) ||
-	    !nic_short_source(r, &src) || src.length > VNET_CQE_PAYLOAD)
-		return NIC_EXEC_OTHER;
-	r->peer = nic_find_peer(r->nic, qp);
-	if (unlikely(!r->peer))
-		return NIC_EXEC_OTHER;
-	nic_established(r->nic, r->peer);
-	r->length = src.length;
-	return nic_deliver_short(r->nic, qp, r->peer, &src, r->wqe.flags & VNET_WR_SOLICITED);
-}
-
-static u32 nic_do_send(struct nic_request *r)
+static u32 nic_do_any_send(struct nic_request *r)
 {
 	struct nic_message msg = {
 		.dest = r->qp->attr.dest_qpn,
@@ -173,6 +132,16 @@ static u32 nic_do_send(struct nic_request *r)
 		msg.invalidate = true;
 	}
 	return nic_deliver(r->nic, r->qp, r->peer, &msg);
+}
+
+static u32 nic_do_send(struct nic_request *r)
+{
+	u32 status = NIC_EXEC_OTHER;
+
+	if (likely(r->wqe.opcode == VNET_WR_SEND && r->nlocal == 1))
+		status = nic_deliver_short(r->nic, r->qp, r->peer, r->local,
+					   r->wqe.flags & VNET_WR_SOLICITED);
+	return likely(status != NIC_EXEC_OTHER) ? status : nic_do_any_send(r);
 }
 
 /* Protection domain of the rkey: that of the SRQ that an XRC request names, else the peer's. */
@@ -603,11 +572,9 @@ static u32 nic_gather_local(struct nic_request *r)
 /* Returns the completion status of the request, or one of NIC_EXEC_*. */
 static u32 nic_execute(struct nic_request *r)
 {
-	u32 status = nic_do_short(r);
 	u8 opcode = r->wqe.opcode;
+	u32 status;
 
-	if (likely(status != NIC_EXEC_OTHER))
-		return status;
 	/*
 	 * Raw packet QPs are not in the table of transports: nic_do_frame() checks their opcodes.
 	 */
@@ -858,12 +825,16 @@ bool nic_qp_has_work(struct nic *nic, struct nic_qp *qp)
 }
 
 /*
- * Does no other thread post to this queue? Then no request was posted while this thread executed
- * the queue. Packets of other NICs may have arrived meanwhile for a queue pair with such a peer.
+ * Release sq_lock, before the check for requests that were posted meanwhile. The check needs the
+ * full barrier, unless only this thread and its signal handlers post to the queue. Packets of other
+ * NICs are handled by other processes, too.
  */
-static bool nic_is_sole_poster(struct nic *nic, const struct nic_qp *qp)
+static inline void nic_unlock_queue(struct nic *nic, struct nic_qp *qp)
 {
-	return nic_load(nic->one_thread) && qp->space == nic->space && !nic_vn_concerns(nic, qp);
+	if (nic_load(nic->one_thread) && qp->space == nic->space && !nic_vn_concerns(nic, qp))
+		nic_unlock_release(&qp->sq_lock);
+	else
+		nic_unlock(&qp->sq_lock);
 }
 
 static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretch *s)
@@ -878,13 +849,9 @@ static bool nic_qp_run_one(struct nic *nic, struct nic_qp *qp, struct nic_stretc
 		done = nic_run_queue(nic, qp, s);
 		if (unlikely(nic_load(&qp->flush_rq)) && qp->op_phase == NIC_OP_IDLE)
 			nic_flush_receives(nic, qp, s);
-		if (likely(nic_is_sole_poster(nic, qp))) {
-			nic_unlock_release(&qp->sq_lock);
-			return true;
-		}
-		nic_unlock(&qp->sq_lock);
+		nic_unlock_queue(nic, qp);
 		/*
-		 * The unlock is a full barrier before this check. The poster has another one
+		 * The unlock is a full barrier before this check, if it has to be one. The poster has another one
 		 * between its store of prod and its try to lock. So one of the two sees the new
 		 * request.
 		 */

@@ -15,9 +15,6 @@
 #include "responder/responder.h"
 #include "responder/receiving.h"
 
-/* A receive WQE is prefetched this many receives before it is taken. */
-#define NIC_RECEIVES_AHEAD 4
-
 void nic_starve(struct nic *nic, bool starves)
 {
 	nic_store(&nic->hdr->starves, starves);
@@ -509,21 +506,15 @@ static void nic_receive_prefetch(struct nic *nic, const struct nic_qp *peer)
 	}
 	ring = (const u8 *)nic_rq_ring(nic, rq);
 	if (unlikely(!ring)) {
-		if (srq && nic_rq_is_tm(rq)) {
+		if (srq && nic_rq_is_tm(rq))
 			nic_tm_prefetch(nic, srq);
-			nic_cq_prefetch(nic, peer->recv_cqn);
-		}
 		return;
 	}
 	cons = nic_load(&rq->cons);
 	known = nic_load(&rq->prod_seen) - cons;
 	if (!known)
 		nic_prefetch(ring);
-	/* The receive of a later message, but no slot that the process may be writing. */
-	if (known > NIC_RECEIVES_AHEAD)
-		cons += NIC_RECEIVES_AHEAD;
-	nic_prefetch(ring + VNET_RING_HDR_SIZE + ((u64)(cons & rq->mask) << rq->shift));
-	nic_cq_prefetch(nic, peer->recv_cqn);
+	nic_prefetch_receive(rq, (const struct vnet_ring *)ring, cons, known);
 }
 
 bool nic_close_key(struct nic_delivery *d, enum vnet_wc_status *status)

@@ -40,6 +40,21 @@ static inline u32 nic_rq_available(const struct nic *nic, struct nic_rq *rq,
 	return unlikely(nic_load(&nic->hdr->starves)) ? 0 : nic_rq_posted(rq, ring);
 }
 
+/* A receive WQE is prefetched this many receives before it is taken. */
+#define NIC_RECEIVES_AHEAD 4
+
+/*
+ * Prefetch a later receive of `known` ones from `cons` on, but no slot that the process may be
+ * writing: then the next one.
+ */
+static inline void nic_prefetch_receive(const struct nic_rq *rq, const struct vnet_ring *ring,
+					u32 cons, u32 known)
+{
+	if (likely(known > NIC_RECEIVES_AHEAD))
+		cons += NIC_RECEIVES_AHEAD;
+	nic_prefetch((const u8 *)(ring + 1) + ((u64)(cons & rq->mask) << rq->shift));
+}
+
 /* -- responder/receive.c: a message in one piece */
 
 /*

@@ -16,9 +16,6 @@
 #include "responder/responder.h"
 #include "responder/receiving.h"
 
-/* A receive WQE is prefetched this many receives before it is taken. */
-#define NIC_RECEIVES_AHEAD 4
-
 /* Where a short message goes; the locks of the receive queue and of the CQ are held. */
 struct nic_short_target {
 	struct nic_cq *cq;
@@ -32,15 +29,6 @@ static inline bool nic_short_ready(const struct nic_qp *qp, const struct nic_qp 
 {
 	return peer->qpn == qp->attr.dest_qpn && peer->attr.dest_qpn == qp->qpn && !peer->srqn &&
 	       peer->state >= NIC_QPS_RTR && peer->state != NIC_QPS_ERR;
-}
-
-/* Prefetch a later receive, but no slot that the process may be writing. */
-static inline void nic_short_prefetch(const struct nic_rq *rq, const struct vnet_ring *ring)
-{
-	u32 later = rq->cons + NIC_RECEIVES_AHEAD;
-
-	if (likely(rq->prod_seen - rq->cons > NIC_RECEIVES_AHEAD))
-		nic_prefetch((const u8 *)(ring + 1) + ((u64)(later & rq->mask) << rq->shift));
 }
 
 /* The receive at the head: one SGE, valid for the message, in memory of the receiving process. */
@@ -128,7 +116,7 @@ u32 nic_deliver_short(struct nic *nic, struct nic_qp *qp, struct nic_qp *peer,
 	plat_step(1);
 	ring = nic_rq_ring(nic, rq);
 	if (likely(ring))
-		nic_short_prefetch(rq, ring);
+		nic_prefetch_receive(rq, ring, rq->cons, rq->prod_seen - rq->cons);
 	if (likely(ring && nic_short_ready(qp, peer) && nic_rq_available(nic, rq, ring)) &&
 	    nic_short_receive(nic, peer, ring, src->length, &s)) {
 		plat_step(4);
