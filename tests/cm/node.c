@@ -61,6 +61,14 @@ void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_r
 {
 }
 
+void link_report_new(struct host *host)
+{
+	const struct link_refusal *refusal = &host->link.memory->refusal;
+
+	host->refused(host, refusal->gid, refusal->why);
+	host->link.refusals_said = refusal->count;
+}
+
 /* This port has no LID. */
 bool lid_find(struct daemon *daemon, const u8 *gid, struct lid_port *port)
 {

@@ -234,6 +234,36 @@ static void lost_requests(void **state)
 	expect_event(1, CM_EVENT_CONNECT_REQUEST);
 }
 
+static void end_requests(struct host *host, const u8 *gid, u32 why)
+{
+	cm_refused(node.daemon.cm, &node.daemon.device[0]->device, gid);
+}
+
+/* A peer's refusal ends requests, but not one that follows it before the daemon has noticed it. */
+static void refusals(void **state)
+{
+	static struct link_memory memory;
+	struct host *host = &node.daemon.device[0]->device.host;
+
+	host->link.memory = &memory;
+	host->refused = end_requests;
+	memcpy(memory.refusal.gid, node_peer, sizeof(memory.refusal.gid));
+	memory.refusal.count = 1;
+	assert_true(node_connect(0, RDMA_PS_TCP, node_peer, PORT) >= 0);
+	expect_event(0, CM_EVENT_ADDR_RESOLVED);
+	expect_event(0, CM_EVENT_ROUTE_RESOLVED);
+	(void)expect_said(CM_REQ);
+	link_report_refusals(host);
+	node_run(0);
+	expect_no_event(0);
+	memory.refusal.count = 2;
+	link_report_refusals(host);
+	node_run(0);
+	assert_int_equal((int)expect_event(0, CM_EVENT_UNREACHABLE).status, -ETIMEDOUT);
+	(void)expect_said(CM_REJ);
+	host->link.memory = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +276,7 @@ int main(void)
 		NODE_TEST(rejects_after_the_end),
 		NODE_TEST(no_messages),
 		NODE_TEST(lost_requests),
+		NODE_TEST(refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,21 @@ void cm_conn_close(struct cm_conn *conn)
 
 /* ---------------------------------------------------------------- messages */
 
+/*
+ * A client may have received the refusal of an earlier request, which the daemon has not looked at
+ * yet: it must not end this one (cm_refused()).
+ */
+static void settle_refusals(const struct cm_conn *conn)
+{
+	struct host *host = &conn->path.device->host;
+
+	if (host->link.memory)
+		link_report_refusals(host);
+}
+
 void cm_conn_send(struct cm_conn *conn, enum cm_conn_state state)
 {
+	settle_refusals(conn);
 	conn->state = state;
 	conn->retries_left = conn->most_retries;
 	set_due(conn, clock_now() + cm_interval(conn->response_timeout));
