@@ -142,8 +142,12 @@ struct host {
 		struct link_inbox *inbox;
 		/* Threads that wait for events in this process also wait for the socket. */
 		bool waits;
-		/* Value of link_refusal.count when the user was told last. */
+		/*
+		 * Values of link_refusal.count: up to which a thread has begun to tell the user,
+		 * and up to which the user has been told.
+		 */
 		u32 refusals_told;
+		u32 refusals_said;
 	} link;
 };
 

@@ -270,16 +270,18 @@ void link_receive_close(struct host *host);
  * number of frames received. For any thread, but not from within the firmware.
  */
 u32 link_poll(struct nic *nic, u32 turns);
-/* Tell the user of refusals since this process did so last. */
+/* link_report_refusals(), if there is one to report. */
+void link_report_new(struct host *host);
+/*
+ * Tell the user of refusals since this process did so last. If another thread is telling the user,
+ * the caller waits for it: the caller's next step may be an error that ends the program.
+ */
 static inline void link_report_refusals(struct host *host)
 {
-	const struct link_refusal *refusal = &host->link.memory->refusal;
-	u32 count = nic_load_acquire(&refusal->count);
+	u32 count = nic_load_acquire(&host->link.memory->refusal.count);
 
-	if (likely(count == host->link.refusals_told) || !host->refused)
-		return;
-	host->link.refusals_told = count;
-	host->refused(host, refusal->gid, nic_load(&refusal->why));
+	if (unlikely(count != nic_load(&host->link.refusals_said)) && host->refused)
+		link_report_new(host);
 }
 /*
  * Called at an empty poll of a CQ: receive frames. If the CQ is armed, the program is about to

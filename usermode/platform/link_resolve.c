@@ -164,6 +164,9 @@ bool plat_resolve(struct nic *nic, const u8 *gid, struct nic_address *to)
 
 /* -------------------------------------------------------------------- refusals */
 
+/* Longest wait for another thread that is telling the user. */
+#define REPORT_NS 100000000ull
+
 void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_reason why)
 {
 	struct link_refusal *refusal = &memory->refusal;
@@ -172,6 +175,23 @@ void link_refused(struct link_memory *memory, const u8 *gid, enum link_refusal_r
 	nic_store(&refusal->why, why);
 	/* Release: pairs with the acquire in link_report_refusals(). */
 	(void)__atomic_fetch_add(&refusal->count, 1, __ATOMIC_RELEASE);
+}
+
+void link_report_new(struct host *host)
+{
+	const struct link_refusal *refusal = &host->link.memory->refusal;
+	u32 count = nic_load_acquire(&refusal->count);
+	u64 end;
+
+	if (nic_xchg(&host->link.refusals_told, count) != count) {
+		host->refused(host, refusal->gid, nic_load(&refusal->why));
+	} else {
+		/* Limited, because a signal handler may have interrupted the other thread. */
+		end = plat_clock() + REPORT_NS;
+		while (nic_load_acquire(&host->link.refusals_said) != count && plat_clock() < end)
+			(void)raw_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	nic_store_release(&host->link.refusals_said, count);
 }
 
 /*

@@ -191,6 +191,7 @@ static int attach_link(struct client_nic *cn, int memory_fd, int fd)
 	(void)sys(SYS_madvise, cn->link, sizeof(*cn->link), MADV_DONTDUMP);
 	/* Refusals before this program started do not concern it. */
 	cn->host.link.refusals_told = nic_load(&cn->link->refusal.count);
+	cn->host.link.refusals_said = cn->host.link.refusals_told;
 	return host_link_open(&cn->host, cn->link_fd, cn->link, sizeof(*cn->link));
 }
 
